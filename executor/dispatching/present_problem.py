@@ -147,6 +147,7 @@ def _rest_of(action: Action, step: Step, name: str, left: Decimal, whole: Decima
         name,
         requires=_may_begin(name),
         modifies=tuple([item.substitute(binding) for item in action.modifies]),
+        measures=tuple([term.substitute(binding) for term in action.measures]),
         cost=(),
         duration=left,
         tags=action.tags,

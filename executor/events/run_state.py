@@ -31,7 +31,7 @@ from executor.plans.created_objects import (
 from executor.plans.execution_models import RunModel
 from executor.plans.goals_served import Served, find_goals_served, find_goals_served_in_time, serves_others
 from executor.plans.stated_steps import ConditionReader
-from executor.plans.suppositions import parse_suppositions
+from executor.plans.suppositions import parse_suppositions, sensed_by
 from executor.tools.context import Memory
 from executor.tools.value_changes import Versions, is_change
 from planner.lightweight import replace
@@ -410,10 +410,16 @@ class RunState:
         changed = {note.fact for note in event.facts if note.holds is not None} - items
         if event.status is not events.StepStatus.PENDING:
             self.steps.end(event.step, changed if event.status in _RAN else ())
-        if event.obstacle or event.status in (events.StepStatus.FAILED, events.StepStatus.PARTIAL):
+        is_failed = event.obstacle or event.status in (events.StepStatus.FAILED, events.StepStatus.PARTIAL)
+        if is_failed or (event.status is events.StepStatus.UNVERIFIED and self._has_told_too_little(record)):
             alike = find_similar_steps(self.source, self.problem, record.step)
             facts, begun = self.beliefs.situation_for(record.step), record.attempts > 0
             self.tried.note_failure(alike, facts, repeatable=event.repeatable, begun=begun)
+
+    def _has_told_too_little(self, record: StepRecord) -> bool:
+        """Return whether a number is still unknown that a step which is over should have told."""
+        patterns = sensed_by(self.domain, record.step) if self.domain.actions[record.step.action].measures else ()
+        return any(pattern.matches(self.beliefs.value(each)) for pattern in patterns for each in self.beliefs.unread)
 
     def _take_back(self, record: StepRecord, event: events.StepEnded) -> list[events.Note]:
         """Return notes on what the start of a step changed that has not come about, and that nobody has looked at."""

@@ -203,9 +203,9 @@ class StepConditions:
         return replace(found, facts=facts, changed=changed, conditions=tuple(others), looks=looks)
 
     def _find_sensed_facts(self, record: StepRecord) -> tuple[Atom, ...]:
-        """Return the unknown facts that the step senses."""
-        patterns = sensed_by(self.state.domain, record.step)
-        unknown = self.state.beliefs.unknown if patterns else ()
+        """Return the unknown facts that the step senses, and the values of the unknown numbers."""
+        patterns, beliefs = sensed_by(self.state.domain, record.step), self.state.beliefs
+        unknown = [*beliefs.unknown, *map(beliefs.value, beliefs.unread)] if patterns else ()
         return tuple([fact for fact in unknown if any(pattern.matches(fact) for pattern in patterns)])
 
     async def expect_after_look(self, record: StepRecord) -> Expected:

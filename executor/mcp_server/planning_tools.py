@@ -26,6 +26,7 @@ from planner.limits import Limits, check_regularly
 from planner.model import DomainModel, Metric, Object, Problem
 from planner.model.formulas import unmarked
 from planner.model.object_names import read_term
+from planner.model.unknown_numbers import find_unread
 from planner.plan import Plan, Progress, Step, json_number
 from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, service_of, with_classical
 from planner.ranking.relevant_actions import relevant_actions
@@ -329,7 +330,7 @@ def _restate(problem: Problem, given: tool_data.Given) -> Problem:
         problem.initial if given.state is None else given.state,
         [] if given.goal is None else given.goal,
         values=problem.values,
-        unknown=problem.unknown,
+        unknown=(*problem.unknown, *find_unread(problem)),
         metric=Metric.COST,
         resolution=None,
         entities={},

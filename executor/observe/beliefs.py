@@ -26,6 +26,7 @@ from planner.model.domain import has_numbers, numeric_fluents
 from planner.model.formulas import OPEN, conjunction, conjuncts, functions_in, substitute
 from planner.model.problem import Problem
 from planner.model.unknown_facts import find_hidden_variables
+from planner.model.unknown_numbers import find_unread, known_fact, known_predicates
 from planner.plan import Step
 from planner.semantics.numeric_state import NumberChange, bounds_on
 from planner.semantics.simulation import Simulation, bind_parameters
@@ -51,7 +52,8 @@ class Beliefs:
         self._derived: dict[Atom, Note] = {}
         """Observations of derived facts since other facts changed last; they override the axioms."""
         self._internal = internal
-        self._listings = frozenset(each.fact for each in listings_of(problem.domain))
+        self._known = known_predicates(problem.domain)
+        self._listings = self._known.union(each.fact for each in listings_of(problem.domain))
         self._staleness = staleness_of(problem.domain)
         tags = problem.domain.predicates.items()
         self._trusted = internal.union(name for name, predicate in tags if "trusted" in predicate.tags)
@@ -187,6 +189,11 @@ class Beliefs:
         return sorted(found, key=lambda fact: (fact.predicate, fact.args))
 
     @property
+    def unread(self) -> list[Atom]:
+        """The function terms whose values are unknown: those of the state are only supposed."""
+        return find_unread(self._simulation.problem_now)
+
+    @property
     def unsettled(self) -> frozenset[Atom]:
         """The facts that were declared unknown and not observed since, including supposed ones."""
         return frozenset([fact for fact, note in self._notes.items() if note.source in {DECLARED, SUPPOSED}])
@@ -239,8 +246,12 @@ class Beliefs:
         return fact.predicate in self._internal
 
     def is_listing(self, fact: Atom) -> bool:
-        """Return whether `fact` says that all items of a pattern are known, rather than something of the world."""
+        """Return whether `fact` says what is known, not how the world is: all items of a pattern, or a number."""
         return fact.predicate in self._listings
+
+    def is_known_number(self, fact: Atom) -> bool:
+        """Return whether `fact` says that the value of a number is known."""
+        return fact.predicate in self._known
 
     def is_trusted(self, fact: Atom) -> bool:
         """Return whether the believed value of `fact` counts as observed without a look."""
@@ -292,7 +303,8 @@ class Beliefs:
             return seen is None or seen.holds is not note.holds
         known = self._find_note(note.fact)
         if known is None:
-            return note.holds is not self.holds(note.fact) or note.version is not None
+            is_new = note.holds is not self.holds(note.fact) or note.version is not None
+            return is_new or (note.holds is True and self._is_untold(note.fact))
         if isinstance(note.fact, FluentValue):
             if note.holds is False and known.fact != note.fact:
                 return False  # another value is believed
@@ -302,6 +314,13 @@ class Beliefs:
         if known.provenance is Provenance.STALE and note.holds and note.version is None:
             return False
         return (known.holds, known.provenance, known.version) != (note.holds, note.provenance, note.version)
+
+    def _is_untold(self, fact: Atom) -> bool:
+        """Return whether `fact` is the value of a number that is only supposed so far."""
+        if not isinstance(fact, FluentValue):
+            return False
+        says = known_fact(fact.fluent)
+        return says.predicate in self._known and not self.holds(says)
 
     def _find_stale_after(self, written: Iterable[Atom]) -> list[Atom]:
         state = self._simulation.world.state
@@ -320,6 +339,8 @@ class Beliefs:
         latest = {note.fact: note for note in notes}
         numbers = [latest.pop(fact) for fact in list(latest) if isinstance(fact, FluentValue)]
         self._adopt_values(numbers)
+        if self._known:
+            latest = {note.fact: note for note in _note_known(numbers) if note.fact.predicate in self._known} | latest
         seen = {fact: latest.pop(fact) for fact in list(latest) if fact.predicate in derived} if derived else {}
         if (latest or numbers) and self._derived:
             self._derived.clear()
@@ -547,6 +568,14 @@ class Beliefs:
         facts = twin.find_decisive(derived, lambda fact: not self.is_seen(fact))
         reason = f"{self._derived[derived].source} saw that {derived} does not hold"
         return [Note(fact, None, Provenance.UNKNOWN, reason) for fact in facts]
+
+
+def _note_known(values: Iterable[Note]) -> Iterator[Note]:
+    """Yield notes that the values are known which somebody has told."""
+    for note in values:
+        fact, is_told = note.fact, note.holds and note.provenance is not Provenance.ASSUMED
+        if is_told and isinstance(fact, FluentValue) and fact.value is not None:
+            yield replace(note, fact=known_fact(fact.fluent), version=None)
 
 
 def _find_changed_predicates(effect: When) -> set[str]:

@@ -17,6 +17,7 @@ from executor.tools.results import SURE, ActionResult
 from planner.lightweight import dataclass, field, replace
 from planner.model import Action, Atom, Formula, Number, Outcome
 from planner.model.arithmetic import Exact
+from planner.model.unknown_numbers import known_fact
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
 from planner.semantics.step_effects import Changes
@@ -72,16 +73,23 @@ def expect_effects(beliefs: Beliefs, step: Step) -> Expected:
 
 
 def expect_changes(beliefs: Beliefs, changes: Changes) -> Expected:
-    """Return the expected effects of a step with these `changes`."""
+    """Return the expected effects of a step with these `changes`.
+
+    That a number is known is none unless the step sets it: it follows from the value that somebody tells.
+    """
+    assigned = {known_fact(each.fluent) for each in changes.numbers}
+    told = {fact for fact in changes.provided if beliefs.is_known_number(fact) and fact not in assigned}
     stale = beliefs.find_stale(changes)
     unlisted = frozenset(filter(beliefs.is_listing, changes.removed))
     ended = [fact for fact in changes.removed if fact not in stale and fact not in unlisted]
     unsure = [fact for fact in beliefs.unknown if any(pattern.matches(fact) for pattern in changes.retracted)]
     before = {_value(each.fluent, each.after): _value(each.fluent, each.before) for each in changes.numbers}
-    facts = {**dict.fromkeys([*unsure, *ended], False), **dict.fromkeys([*changes.provided, *before], True)}
+    provided = [fact for fact in changes.provided if fact not in told]
+    facts = {**dict.fromkeys([*unsure, *ended], False), **dict.fromkeys([*provided, *before], True)}
     items = {item: beliefs.note(item).version for item in changes.modified if is_in_place(item)}
     moved = [after for after, old in before.items() if after != old]
-    changed = frozenset([*moved, *(fact for fact in (*changes.added, *ended) if not beliefs.is_internal(fact))])
+    came = [fact for fact in (*changes.added, *ended) if not beliefs.is_internal(fact) and fact not in told]
+    changed = frozenset([*moved, *came])
     return Expected(facts, changed, stale - unlisted, items, unlisted=unlisted, before=before)
 
 
@@ -143,7 +151,8 @@ def judge(
         believes = trusts or (beliefs.is_trusted(item) and not doubts)
         _judge_item(item, old, looked, (seen, missing, unseen), trusts=believes)
     if said:
-        unseen += [fact for fact in expected.asked if fact not in looked.seen and fact not in reported]
+        untold = [fact for fact in expected.asked if not _is_answered(fact, looked, reported)]
+        unseen += [fact.fluent if isinstance(fact, FluentValue) else fact for fact in untold]
     if expected.conditions:
         notes = _note_effects(action, result, expected, looked, reported, beliefs=beliefs, done=True, doubt=doubt)
         _judge_conditions(expected, looked, beliefs.after([*looked.notes, *notes]), (seen, missing, unseen))
@@ -177,6 +186,14 @@ def _is_settled(
     """
     effects = {*expected.changed, *expected.items}
     return effects.isdisjoint(unseen) and looked.settled.issuperset(effects.intersection(missing))
+
+
+def _is_answered(fact: Atom, looked: LookResult, reported: Mapping[Atom, bool]) -> bool:
+    """Return whether somebody has told whether `fact` holds, or which value its fluent has."""
+    if not isinstance(fact, FluentValue):
+        return fact in looked.seen or fact in reported
+    told = [each for facts in (looked.seen, reported) for each, holds in facts.items() if holds]
+    return any(isinstance(each, FluentValue) and each.any == fact.any and each.value is not None for each in told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,11 +384,11 @@ def _note_further_reports(
     A report on a fact that the step declares to sense counts as an observation.
     """
     unsure = UNCONFIRMED if "unconfirmed" in action.tags else ""
-    items = {item_of(fact) for fact in (*looked.seen, *expected.facts)}
+    items, asked = {item_of(fact) for fact in (*looked.seen, *expected.facts)}, set(map(item_of, expected.asked))
     for fact, holds in reported.items():
         known = item_of(fact) in items or fact in expected.stale or beliefs.is_stale(fact)
         if not known:
-            sensed = result.success and result.confidence >= SURE and fact in expected.asked and not unsure
+            sensed = result.success and result.confidence >= SURE and item_of(fact) in asked and not unsure
             provenance, source = (Provenance.OBSERVED, action.name) if sensed else (Provenance.REPORTED, unsure)
             yield Note(fact, holds, provenance, source)
 

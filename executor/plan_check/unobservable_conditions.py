@@ -199,6 +199,9 @@ class Rehearsal:
         if "unconfirmed" not in action.tags:
             patterns = sensed_by(self._domain, step)
             self._sensed.update(fact for fact in self._now.unknown if any(each.matches(fact) for each in patterns))
+            values = [self._now.value(term) for term in self._now.unread] if patterns else []
+            told = [each for each in values if each.value is not None and any(x.matches(each) for x in patterns)]
+            notes = (*notes, *[Note(fact, True, Provenance.OBSERVED) for fact in told])
         self._now.adopt(notes)
         self._now.record_action(step)
 

@@ -45,6 +45,7 @@ from planner.model import (
 )
 from planner.model.object_names import read_term
 from planner.model.timing import TimedEffect
+from planner.model.unknown_numbers import find_unread
 from planner.plan import Plan, Result, Status, Step, StepTime, Supposition
 from planner.problem_kinds import is_other_problem
 from planner.validation.validate import check_steps
@@ -488,7 +489,7 @@ def statement_of(problem: Problem) -> dict[str, Any]:
         "types": _unnamed_types(problem),
         "initial": tuple(map(str, problem.initial)),
         "values": {str(term): value for term, value in problem.values.items()},
-        "unknown": tuple(map(str, problem.unknown)),
+        "unknown": tuple(map(str, (*problem.unknown, *find_unread(problem)))),
         "likely": {str(fact): chance for fact, chance in problem.likely.items()},
         "constraints": tuple([_constraint(each) for each in problem.constraints]),
         "budgets": dict(problem.budgets),

@@ -20,6 +20,7 @@ from executor.observe.beliefs import is_in_place
 from executor.observe.goal import is_confirmed
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.plans.action_plan import PlanStep
+from executor.plans.suppositions import sensed_by
 from executor.recovery.options import Options
 from executor.recovery.recovery_policy import MORE
 from planner.model import Atom
@@ -91,10 +92,10 @@ def _is_of_the_world(state: RunState, fact: Atom) -> bool:
 def _list_own_facts(state: RunState, record: StepRecord) -> list[Atom]:
     """Return the facts that a step has notes on, without those that it has only found out: what it lists or senses."""
     action = state.problem.domain.actions[record.step.action]
-    if not (action.lists or action.senses):
+    if not (action.lists or action.senses or action.measures):
         return [note.fact for note in record.facts]
     binding = dict(bind_parameters(action, record.step))
-    patterns = [pattern.substitute(binding) for pattern in (*action.lists, *action.senses)]
+    patterns = [*[each.substitute(binding) for each in action.lists], *sensed_by(state.problem.domain, record.step)]
     effects = [atom.substitute(binding) for each in action.effects for atom in _atoms_of(each)]
     return [
         note.fact
@@ -207,7 +208,8 @@ class Compensation:
     def _find_numbers(self) -> Iterator[Atom]:
         """Yield the numeric fluents whose believed values differ from those before the run, after steps wrote them."""
         records = [each for each in self.state.steps.values() if each.status in _WROTE]
-        values = [note.fact for record in records for note in record.facts if isinstance(note.fact, FluentValue)]
+        facts = [fact for record in records for fact in _list_own_facts(self.state, record)]
+        values = [fact for fact in facts if isinstance(fact, FluentValue)]
         for fluent, fact in {fact.fluent: fact for fact in values}.items():
             if not self.state.beliefs.holds(_value_before(self.state, fact)):
                 yield fluent

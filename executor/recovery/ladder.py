@@ -33,6 +33,7 @@ from planner.explain.unsolvability import explain_unsolvable
 from planner.lightweight import replace
 from planner.limits import LimitReached, Limits
 from planner.model import Goal, Problem
+from planner.model.domain import may_find_out
 from planner.model.problem import seal
 from planner.options import ANY_PLAN
 from planner.plan import Status
@@ -45,12 +46,13 @@ _UNSEEN: Final = frozenset({Provenance.ASSUMED, Provenance.REPORTED, Provenance.
 async def prove_impossible(state: RunState, options: Options) -> Mapping[str, Any] | None:
     """Return the diagnosis (`Diagnosis.to_dict`) why no plan reaches the hard goal; None without a proof.
 
-    Unobserved facts may have either value, and while something is not listed, objects may turn up. Failed actions and
-    actions without a handler count as possible, and budgets and the deadline are ignored: none of these is evidence
-    about the world. Search and explanation take at most `PROOF_SECONDS` each.
+    Unobserved facts may have either value, and while something is not listed or read, objects and numbers may turn up.
+    Failed actions and actions without a handler count as possible, and budgets and the deadline are ignored: none of
+    these is evidence about the world. Search and explanation take at most `PROOF_SECONDS` each.
     """
     problem = options.make_problem()
-    if not state.has_goal or may_find_more(problem):
+    may_find = may_find_out(problem.domain)
+    if not state.has_goal or (may_find and await search_in_turn(lambda: may_find_more(problem))):
         return None
     domain, goal = state.beliefs.problem.domain, Goal(state.problem.goal.hard)
     problem = replace(problem, domain=domain, goal=goal, budgets={}, deadline=None)

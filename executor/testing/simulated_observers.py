@@ -19,6 +19,7 @@ from planner.language.declare.local_closed_world import listings_of
 from planner.model import OPEN, Atom, DomainModel
 from planner.model.domain import numeric_fluents
 from planner.model.object_names import object_name
+from planner.model.unknown_numbers import known_predicates
 
 if TYPE_CHECKING:
     from executor.testing.simulated_world import SimulatedWorld
@@ -41,8 +42,8 @@ class Observe:
     twice: bool = False
 
     def chosen(self, domain: DomainModel, seed: int) -> list[str]:
-        """Return the observed predicates and fluents; derived facts, and those of listings, are never observed."""
-        listed = {each.fact for each in listings_of(domain)}
+        """Return the observed predicates and fluents; derived facts, and what is known, are never observed."""
+        listed = known_predicates(domain).union(each.fact for each in listings_of(domain))
         names = [
             name
             for name in domain.predicates

@@ -12,23 +12,25 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from itertools import product
+from math import ceil
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from executor.events.fluent_values import UNDEFINED
+from executor.events.fluent_values import UNDEFINED, FluentValue
 from executor.testing.faults import Counted
 from executor.testing.virtual_time import RESOLUTION, current, now
 from planner.errors import InputError, PlanError
 from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import replace
-from planner.model import OPEN, TRUE, Action, Atom, Formula, Object, Outcome, Problem, TypeHierarchy
+from planner.model import OPEN, TRUE, Action, Atom, Formula, Number, Object, Outcome, Problem, TypeHierarchy
 from planner.model.actions import DURATION, Literal, When
 from planner.model.arithmetic import Exact, exact_value, show_number
 from planner.model.domain import Axiom
 from planner.model.formulas import atoms_in, comparisons_in, conjunction, conjuncts, exact_decimal
 from planner.model.object_names import find_term
 from planner.model.unknown_facts import find_hidden_variables, fix_unknown_facts
+from planner.model.unknown_numbers import find_unread, known_predicates
 from planner.plan import Step
 from planner.semantics.durations import duration_of
 from planner.semantics.numeric_state import NumberChange
@@ -182,12 +184,19 @@ class Truth:
         return frozenset([fact for fact in found if fact.predicate in self.declared.domain.predicates])
 
     def about(self, patterns: Iterable[Atom]) -> list[str]:
-        """Return a true literal for each fact that `patterns` cover."""
+        """Return a true literal for each fact that `patterns` cover, the values of numbers among them."""
+        patterns = list(patterns)
         with self._lock:
             self._catch_up()
-            problem = self.simulation.problem
-            facts = dict.fromkeys(fact for pattern in patterns for fact in instances(problem, pattern))
-            return [str(fact) if self.simulation.holds(fact) else f"{NOT}{fact}" for fact in facts]
+            problem, values = self.simulation.problem, {**self.declared.values, **self.simulation.values}
+            numbers = [pattern.fluent for pattern in patterns if isinstance(pattern, FluentValue)]
+            others = [pattern for pattern in patterns if not isinstance(pattern, FluentValue)]
+            facts = dict.fromkeys(fact for pattern in others for fact in instances(problem, pattern))
+            told = [term for term in values if any(each.matches(term) for each in numbers)]
+            return [
+                *[f"{term} = {show_number(exact_value(values[term]))}" for term in told],
+                *[str(fact) if self.simulation.holds(fact) else f"{NOT}{fact}" for fact in facts],
+            ]
 
     def find_objection(self, step: Step) -> str:
         """Return why `step` is not applicable now, or ""."""
@@ -501,8 +510,9 @@ _Effect = TypeVar("_Effect", Action, When, Outcome)
 
 
 def _know_everything(problem: Problem) -> Problem:
-    """Let the facts of listings always hold: they say what somebody knows, and no handler in the world needs them."""
+    """Let what is known always hold, listings and numbers: no handler in the world needs it."""
     domain, listed = problem.domain, {each.fact for each in listings_of(problem.domain)}
+    listed |= known_predicates(domain)
     if not listed:
         return problem
 
@@ -531,9 +541,26 @@ def _predicates_of(literal: Literal) -> set[str]:
 
 
 def _decide_unknown(problem: Problem, dice: random.Random) -> Problem:
-    """Draw the unknown facts of `problem` with their probabilities."""
+    """Draw the unknown facts of `problem` with their probabilities, and the unknown numbers within their bounds."""
     drawn = [
         dice.choices([*each.facts, None], [float(chance) for chance in (*each.chances, each.none)])[0]
         for each in find_hidden_variables(problem)
     ]
+    numbers = {term: _draw_number(term, problem, dice) for term in find_unread(problem)}
+    problem = replace(problem, values={**problem.values, **numbers})
     return fix_unknown_facts(problem, [fact for fact in drawn if fact is not None])
+
+
+MOST_DRAWN: Final = 1000
+"""Range in which an unknown number is drawn that has no bound."""
+
+
+def _draw_number(term: Atom, problem: Problem, dice: random.Random) -> Number:
+    """Draw the value that is supposed of `term`, or any whole number within its bounds."""
+    function, supposed = problem.domain.functions[term.predicate], problem.values.get(term)
+    if supposed is not None and dice.random() < 1 / 2:
+        return supposed
+    low, high = function.low, function.high
+    if low is None:
+        low = 0 if high is None else min(0, high)
+    return min(ceil(low) + dice.randrange(MOST_DRAWN), low + MOST_DRAWN if high is None else high)

@@ -22,6 +22,7 @@ from planner.model import Formula, Goal, Problem
 from planner.model.domain import creates_objects
 from planner.model.formulas import conjunction, conjuncts
 from planner.model.problem import seal_like
+from planner.model.unknown_numbers import find_unread
 from planner.plan import Plan, Status
 from planner.semantics.simulation import Simulation
 
@@ -65,7 +66,7 @@ def with_goal(problem: Problem, goals: Sequence[Formula]) -> Problem:
 def simulate_plan(plan: Plan) -> Simulation | None:
     """Return the state in which `plan` ends; None where nothing can say that before it is carried out."""
     problem = plan.problem
-    if problem.unknown or creates_objects(problem.domain):
+    if problem.unknown or find_unread(problem) or creates_objects(problem.domain):
         return None
     simulation = Simulation(problem)
     for step in plan.steps:
