@@ -21,6 +21,7 @@ from planner.model.actions import Action, CostFunction, negated_atoms, positive_
 from planner.model.domain import DomainModel, amounts_of, numeric_effects, written_predicates
 from planner.model.formulas import Arithmetic, Atom, Comparison, Number, conjuncts, functions_in, is_variable
 from planner.model.problem import TOTAL_COST, Metric, Problem
+from planner.model.unknown_numbers import find_unread
 
 if TYPE_CHECKING:
     from planner.grounding.joins import Row
@@ -40,7 +41,7 @@ def check_values(problem: Problem, schemas: Iterable[SchemaRules]) -> Iterator[F
     assigned = {
         x.fluent.predicate for y in problem.domain.actions.values() for x in numeric_effects(y) if x.operator == ":="
     }
-    told: set[Atom] = set()
+    told, unread = set[Atom](), frozenset(find_unread(problem))
     arities = {each.predicate: len(each.args) for each in problem.values}
     for rules in schemas:
         name = rules.schema.action.name
@@ -48,7 +49,7 @@ def check_values(problem: Problem, schemas: Iterable[SchemaRules]) -> Iterator[F
         if action is None:
             continue
         for term, what, is_needed in _needed_terms(action):
-            missing = next(_missing_values(term, rules, problem), None)
+            missing = next((each for each in _missing_values(term, rules, problem) if each not in unread), None)
             if missing is not None and missing not in told and term.predicate != TOTAL_COST.predicate:
                 told.add(missing)
                 meant = _find_meant(term.predicate, problem.domain, arities)

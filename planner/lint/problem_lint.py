@@ -15,6 +15,7 @@ from planner.compilations.creation_rounds import add_enough_placeholders
 from planner.compilations.determinization import OutcomeOf, determinize
 from planner.compilations.normal_form import NormalProblem, normalise
 from planner.compilations.object_creation import for_steps
+from planner.compilations.unread_numbers import relax_unread
 from planner.grounding.reachability import Database, Reachability, SchemaRules, axiom_rules, schema_rules
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
@@ -76,6 +77,7 @@ from planner.model.formulas import (
     unmarked,
 )
 from planner.model.problem import Problem
+from planner.model.unknown_numbers import find_unread, known_fact
 from planner.plan import StoppedBy
 from planner.problem_kinds import AnyProblem, check_classical
 from planner.semantics.simulation import Simulation
@@ -154,6 +156,7 @@ def check_reach(problem: Problem, reach: Possible) -> Iterator[Finding]:
         if action.name not in reach.actions and find_contradiction(action.requires) is None:
             yield from _explain_never_applies(action, members, reach, problem)
     yield from _check_wholes(problem)
+    yield from _check_unread(problem, reach)
     yield from _check_goal(problem, reach)
 
 
@@ -330,6 +333,28 @@ def _check_sensing(problem: Problem) -> Iterator[Finding]:
         if looks and unknown.isdisjoint(pattern.predicate for pattern in looks):
             message = f"it senses {unmarked(action.senses[0])}, and no such fact is declared unknown"
             yield Finding(Level.HINT, "nothing-to-sense", f"action {action.name}", message)
+        unread = find_unread(problem) if action.measures else []
+        if action.measures and not any(_may_measure(pattern, term) for pattern in action.measures for term in unread):
+            message = f"it senses {unmarked(action.measures[0])}, and no such number is declared unknown"
+            yield Finding(Level.HINT, "nothing-to-sense", f"action {action.name}", message)
+
+
+def _may_measure(pattern: Atom, term: Atom) -> bool:
+    """Return whether a step may measure `term`, whose action measures `pattern`."""
+    opened = [OPEN if is_variable(arg) else arg for arg in pattern.args]
+    return Atom(pattern.predicate, tuple(opened)).matches(term)
+
+
+def _check_unread(problem: Problem, reach: Possible) -> Iterator[Finding]:
+    """Yield the unknown numbers that some action or the goal reads, and that no step can tell."""
+    untold = [term for term in find_unread(problem) if not reach.holds(known_fact(term))]
+    read = {atom.predicate for action in problem.domain.actions.values() for atom in atoms_in(action.requires)}
+    read |= {atom.predicate for atom in atoms_in(problem.goal.hard)}
+    for term in untold:
+        if known_fact(term).predicate in read:
+            message = f"{term} is unknown, and no step that can be done tells it: what reads it can never be done"
+            hint = f"let an action that can be done sense {term}"
+            yield Finding(Level.WARNING, "untold-number", "unknown", message, hint, part=term)
 
 
 def check_domain(domain: DomainModel) -> list[Finding]:
@@ -377,7 +402,8 @@ def check_problem(
     parts = Parts()
     if enough is not None and reach is not None:
         found += [*check_reach(enough, reach), *check_constraints(problem, reach)]
-        found += check_number_reach(problem, reach.actions)
+        numbers = relax_unread(problem) if find_unread(problem) else problem
+        found += check_number_reach(numbers, reach.actions) if numbers is not None else ()
         found += check_values(problem, reach.schemas)
         if not any(each.rule == "no-value" and each.level is Level.ERROR for each in found):
             with parts.check("the values of items"):

@@ -19,10 +19,11 @@ from planner.limits import LimitReached, Limits
 from planner.lint.findings import Finding, Level, givers_of
 from planner.lint.repair_lint import Judge, find_repairs, report_repairs
 from planner.model.actions import Action
-from planner.model.domain import creates_objects
+from planner.model.domain import creates_objects, may_find_out
 from planner.model.formulas import Atom, Formula, Not, conjuncts, substitute
 from planner.model.object_names import protect_quoted
 from planner.model.problem import Goal, Problem, is_numeric, is_temporal
+from planner.model.unknown_numbers import find_unread
 from planner.options import SolveOptions
 from planner.plan import Progress, Result, Status
 from planner.problem_kinds import AnyProblem
@@ -102,12 +103,15 @@ def _reason_of(result: Result | None) -> str | None:
 
 def _search(problem: AnyProblem, limits: Limits) -> Result | None:
     """Return what a short search for any plan or a proof comes to; None for what no search takes."""
+    from planner.compilations.unlisted_objects import qualify_by_findings
     from planner.solve import answer
 
     enough = _Enough(limits.cancel)
     options = SolveOptions(on_progress=enough.take).within(_part(limits, MOST_SECONDS))
     try:
         result = answer(problem, replace(options, cancel=enough))
+        if isinstance(problem, Problem) and may_find_out(problem.domain):
+            result = qualify_by_findings(problem, result)
     except ForethoughtError:
         return None
     return None if result.status is Status.UNSUPPORTED else result
@@ -121,7 +125,7 @@ FEW_ACTIONS: Final = 15
 def _is_endless(problem: AnyProblem) -> bool:
     """Return whether `problem` is small, and may have endlessly many states: time, numbers, or objects of steps."""
     classical = problem if isinstance(problem, Problem) else getattr(problem, "classical", None)
-    if not isinstance(classical, Problem):
+    if not isinstance(classical, Problem) or find_unread(classical):
         return False
     is_small = len(classical.all_objects) <= FEW_OBJECTS and len(classical.domain.actions) <= FEW_ACTIONS
     return is_small and (is_numeric(classical) or is_temporal(classical) or creates_objects(classical.domain))

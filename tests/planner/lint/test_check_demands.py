@@ -154,6 +154,48 @@ def test_sensing_what_is_known() -> None:
     assert found == ["hint: predicate purrs: action listen senses it, and nothing requires it [never-required]"]
 
 
+def receipts(**read: object) -> Domain:
+    domain = Domain("shop", types=["receipt"])
+    domain.function("amount", ["receipt"], low=0)
+    domain.action("read", {"r": "receipt"}, **{"senses": "amount(r)", **read})
+    domain.action("approve", {"r": "receipt"}, requires="amount(r) <= 100", provides="approved(r)")
+    domain.action("ask", {"r": "receipt"}, requires="amount(r) > 100", provides="approved(r)", cost=5)
+    return domain
+
+
+@pytest.mark.parametrize("values", [{}, {"amount(r1)": 30}, {"amount(r1)": 300}])
+def test_unknown_numbers_may_have_any_value(values: dict[str, int]) -> None:
+    problem = receipts().problem(objects={"r1": "receipt"}, values=values, unknown="amount(_)", goal="approved(r1)")
+    assert not check_problem(problem)
+
+
+def test_unknown_numbers_that_no_step_tells() -> None:
+    domain = receipts(requires="opened(r)")
+    domain.predicate("opened", ["receipt"])
+    problem = domain.problem(
+        objects={"r1": "receipt"}, values={"amount(r1)": 30}, unknown="amount(r1)", goal="approved(r1)"
+    )
+    (message,) = said(problem, "unknown")
+    assert message.startswith("amount(r1) is unknown, and no step that can be done tells it")
+    assert message.endswith("[untold-number]")
+
+
+def test_sensing_numbers_that_are_known() -> None:
+    problem = receipts().problem(objects={"r1": "receipt"}, values={"amount(r1)": 30}, goal="approved(r1)")
+    message = "it senses amount(r), and no such number is declared unknown [nothing-to-sense]"
+    assert said(problem, "action read") == [message]
+
+
+def test_no_proof_where_objects_or_numbers_may_turn_up() -> None:
+    problem = receipts().problem(
+        objects={"r1": "receipt"},
+        values={"amount(r1)": 3},
+        unknown="amount(_)",
+        goal=["approved(r1)", "amount(r1) > 50"],
+    )
+    assert "error" not in {each.level.value for each in check_problem(problem)}
+
+
 def test_what_only_uses_and_senses_speak_of_is_used() -> None:
     domain = walks()
     domain.action("buy", {"c": "cat"}, provides="bought", uses={"money": "price(c)"})
