@@ -377,6 +377,7 @@ def add_action(declarations: Declarations, action: Action, place: Place) -> Acti
     names = [each for each in ActionFields.__annotations__ if each not in ("resolution", "was")]
     fields: Any = {name: getattr(action, name) for name in names}
     fields["modifies"] = (*action.modifies, *action.numbers)
+    fields["senses"] = (*action.senses, *action.measures)
     return declarations.action(action.name, parameters, fields, place, exact=True).action
 
 

@@ -111,6 +111,20 @@ def test_documents_keep_what_is_unknown(tmp_path: Path, write: Any, suffix: str,
     assert write(again) == text
 
 
+def test_a_domain_is_declared_anew_as_it_was() -> None:
+    domain = shop()
+    domain.action("read_all", senses=["amount(_)"])
+    domain.action("settle", {"r": "receipt"}, modifies=["amount(r) := 5"])
+    conditions = [
+        "(>= (amount ?r) 0)",
+        "(not (= (amount ?r) 5))",
+        "(forall (?x - receipt) (or (cut ?x) (> (amount ?x) 1)))",
+    ]
+    effect = When("amount(r) > 100", provides=["large(r)"])
+    domain.action("file", {"r": "receipt"}, requires=conditions, when=[effect], provides=["filed(r)"])
+    assert Domain.of(domain.model).model == domain.model
+
+
 def test_yaml_has_one_notation_for_facts_and_numbers(tmp_path: Path) -> None:
     text = """
     domain: shop
