@@ -164,7 +164,7 @@ class Clearance:
                 return False
             await self.lookout.admit(self._finder.find_effect(record))  # not while it has the flight
             self._looks[record.id].append(asyncio.get_running_loop().time())
-            brought, effect = self.flights.describe(record), self._finder.find_effect(record)
+            brought, effect = self.flights.describe(record, values), self._finder.find_effect(record)
             other, entries = await self.flights.take(record, item, brought)
             known = {fact for fact, value in effect.items() if self.state.beliefs.holds(fact) is value}
             flight = other or self.flights.get(record)

@@ -7,7 +7,7 @@ flight; whoever finds one whose owner is gone settles it by what the owner has t
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from executor.errors import JournalError
@@ -25,6 +25,7 @@ from planner.lightweight import dataclass, field, replace
 from planner.model import Atom
 from planner.plan import Step
 
+NO_VALUES: Final[Mapping[str, Any]] = {}
 LOST: Final = "the run was broken off while it was being done"
 
 
@@ -129,15 +130,24 @@ class Flights:
         action = domain.actions[record.step.action]
         return find_known_values(action, record.plan.parameters, self.state.request, domain.renames)
 
-    def describe(self, record: StepRecord) -> Brought:
-        """Return what a step brings about, by all that it declares and the values that were known before."""
+    def _find_done_values(self, record: StepRecord, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the known values of a step, as they are in `values` if they stand there."""
+        known, renames = self._find_known_values(record), self.state.domain.renames
+        named = {renames.find_first_parameter(record.step.action, name): each for name, each in values.items()}
+        return {name: named.get(name, each) for name, each in known.items()}
+
+    def describe(self, record: StepRecord, values: Mapping[str, Any] = NO_VALUES) -> Brought:
+        """Return what a step brings about, by all that it declares and the values that were known before.
+
+        Of these, `values` are by now otherwise, as whoever approved the step has changed them.
+        """
         declared = {**self.finder.find_declared(record.step), **self.finder.find_numbers(record.step)}
         changed = [*self.finder.list_items(record.step), *self.finder.list_open_patterns(record.step).values()]
         real_fact = self.state.objects.real_fact
         real = {real_fact(fact): holds for fact, holds in declared.items()}
         given = tuple(self.name_given(record.step))
         step = replace(record.step, action=self._find_first_name(record), arguments=given)
-        known, goals = self._find_known_values(record), self.aims.name_goals(record)
+        known, goals = self._find_done_values(record, values), self.aims.name_goals(record)
         return Brought.of(self.world, step, real, known, goals=goals, changed=map(real_fact, changed))
 
     async def find_like(self, record: StepRecord, wanted: Brought) -> list[str]:
@@ -327,7 +337,16 @@ class Flights:
         if outcome is None:
             self._doubt(self._held[end.step], end.reason or LOST)
         else:
-            self.end(self._held.pop(end.step), outcome, seen=end.is_seen, reason=end.reason)
+            flight = self._tell_done_values(self._held.pop(end.step))
+            self.end(flight, outcome, seen=end.is_seen, reason=end.reason)
+
+    def _tell_done_values(self, flight: Flight) -> Flight:
+        """Return a flight that tells the values with which its step was done: a hook may have changed them."""
+        if not flight.brings:
+            return flight
+        record = self.state.steps[flight.step]
+        done = self._find_done_values(record, record.parameters)
+        return replace(flight, brings=Brought.read(flight.brings).with_values(done).write())
 
     def _doubt(self, flight: Flight, reason: str) -> Flight:
         """Keep that nobody can say whether a flight happened that is over now, or whose handler is still at work."""

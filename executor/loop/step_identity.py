@@ -116,8 +116,12 @@ class Brought:
         """Return the part of it that are `facts`, with the `values` by now, if they are known."""
         told = [each for each in self.facts if not isinstance(each, FluentValue)]
         marks = [mark for fact, mark in zip(told, self.marks, strict=False) if fact in facts]
-        now = self.values if values is None else _normalise(values)
-        return replace(self, facts=facts, values=now, marks=(*marks, *self.marks[len(told) :]))
+        now = self if values is None else self.with_values(values)
+        return replace(now, facts=facts, marks=(*marks, *self.marks[len(told) :]))
+
+    def with_values(self, values: Mapping[str, Any]) -> Brought:
+        """Return the same with other `values`."""
+        return replace(self, values=_normalise(values))
 
     @classmethod
     def read(cls, text: str) -> Brought:
