@@ -34,6 +34,7 @@ from executor.plans.execution_models import ExecutionModel
 from executor.plans.prepare import PreparedPlan
 from executor.run import POSTED_SECONDS
 from executor.testing import Fault, FaultKind, SimulatedWorld, VirtualClock, run_virtual
+from executor.testing.simulated_observers import ALL, Observe
 from executor.tools.clock import WALL, Clock
 from executor.tools.world import domain_model_of
 from planner.cli.interrupt import interruptible, limit_memory, limited_memory
@@ -49,6 +50,14 @@ from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, is_other_
 
 
 @dataclass(frozen=True, slots=True)
+class Simulated:
+    """What is true in a simulated world, which may differ from the problem that is carried out, and who can look."""
+
+    problem: AnyProblem
+    observe: Observe = ALL
+
+
+@dataclass(frozen=True, slots=True)
 class RunTask:
     """A problem to carry out, or a `plan` for it; `entities` are the Python values of objects."""
 
@@ -57,6 +66,8 @@ class RunTask:
     entities: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     """The parts of another framework's plan that are not imported."""
+    simulated: Simulated | None = None
+    """The simulated world; None is that of the problem."""
 
     def executor_arguments(self, seconds: float | None) -> tuple[Any, dict[str, Any]]:
         """Return the problem or plan for an executor, and options; `seconds` limits the search, None is no limit."""
@@ -271,7 +282,8 @@ def run_task(
     planning, running = limits
     with interruptible(planning() if fill is None else None), name_source(wanted.domain, wanted.problem):
         run = wanted.resume or wanted.run or uuid4().hex[:12]
-        simulated = None if wanted.is_real else make_simulation(wanted, found.problem, run)
+        true = found.simulated or Simulated(found.problem)
+        simulated = None if wanted.is_real else make_simulation(wanted, true, run)
         world = find_world(wanted, source, found.problem.domain) if simulated is None else simulated.world
     watcher = Watcher()
     clock: Clock = WALL
@@ -454,9 +466,9 @@ def ledger_path(journal: Place, run: str) -> Path:
     return journal.with_name(f"{journal.name}.{run}.world")
 
 
-def make_simulation(wanted: RunOptions, problem: AnyProblem, run: str) -> SimulatedWorld:
+def make_simulation(wanted: RunOptions, true: Simulated, run: str) -> SimulatedWorld:
     """Return a world in which faults strike with the wanted probability."""
-    classical: Problem = classical_of(problem)
+    classical: Problem = classical_of(true.problem)
     handled = (*KINDS, *(AMOUNTS if has_numbers(classical.domain) else ()))
     kinds = {each: wanted.faults / len(handled) for each in handled}
     kinds |= {each: wanted.faults / len(BLIND) for each in BLIND}
@@ -464,7 +476,9 @@ def make_simulation(wanted: RunOptions, problem: AnyProblem, run: str) -> Simula
     ledger = None if wanted.journal is None else ledger_path(wanted.journal, run)
     if ledger is not None:
         ledger.touch()
-    simulated = SimulatedWorld(problem, seed=wanted.seed, faults=faults, ledger=ledger, chances=wanted.chances)
+    simulated = SimulatedWorld(
+        true.problem, seed=wanted.seed, faults=faults, observe=true.observe, ledger=ledger, chances=wanted.chances
+    )
     for name, action in simulated.problem.domain.actions.items():
         known = not simulated.timed or isinstance(action.duration, int | Decimal | None)
         timeout = simulated.seconds_of(action) + PATIENCE if known else LONGEST

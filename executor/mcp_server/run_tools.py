@@ -20,6 +20,7 @@ from executor import Event, Executor, Run, RunError, RunOutcome, World
 from executor.cli.execute import (
     RunOptions,
     RunReport,
+    Simulated,
     check_options,
     check_run_name,
     find_world,
@@ -224,7 +225,7 @@ class RunTools:
     def _make(self, name: str, problem: AnyProblem) -> KnownRun:
         if self._executor is not None:
             return KnownRun(name, self._executor, None)
-        simulated = make_simulation(self._options, problem, name)
+        simulated = make_simulation(self._options, Simulated(problem), name)
         return KnownRun(name, self._make_executor(simulated.world), simulated)
 
     def _load(self, name: str) -> KnownRun:

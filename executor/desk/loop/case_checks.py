@@ -32,6 +32,8 @@ from executor.desk.loop.judgements import (
 )
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, NoPlan, UnsupportedError, did_you_mean
+from planner.language.declare.declared_names import Types
+from planner.language.declare.model_builder import objects_of
 from planner.language.declare.problem_builder import ProblemBuilder
 from planner.language.documents.text_formats import DocumentPlace
 from planner.language.loading.load import is_file, is_readable, load_from
@@ -51,6 +53,7 @@ from planner.validation.verdict import Verdict
 
 if TYPE_CHECKING:
     from executor import RunStatus
+    from executor.cli.execute import Simulated
 
 INITIALLY: Final = "in the initial state"
 
@@ -136,31 +139,11 @@ class CaseRun:
         if not case.adding and not case.without and case.goal is None:
             return found
         builder = ProblemBuilder(classical.domain, {each.name: each for each in classical.objects}, self.place)
-        changed = self._change_facts(builder, classical)
+        changed = _change_facts(builder, classical, case, self.place)
         if case.goal is not None:
             wanted = builder.condition(case.goal, self.place.within("goal"))
             changed = replace(changed, goal=replace(changed.goal, hard=wanted))
         return with_classical(found, seal(changed))  # type: ignore[no-any-return]  # as loosely typed as problems are
-
-    def _change_facts(self, builder: ProblemBuilder, problem: Problem) -> Problem:
-        """Add and drop the facts that the case names; raises `DocumentError` for one that does not hold anyway."""
-        initial = dict.fromkeys(problem.initial)
-        for place, fact in self._read_facts(builder, "without"):
-            if fact not in initial:
-                near = did_you_mean(str(fact), map(str, initial))
-                raise place.error(f"{fact} does not hold in problem {problem.name!r} anyway", near)
-            del initial[fact]
-        for _, fact in self._read_facts(builder, "adding"):
-            initial[fact] = None
-        return replace(problem, initial=tuple(initial))
-
-    def _read_facts(self, builder: ProblemBuilder, key: str) -> Iterator[tuple[DocumentPlace, Atom]]:
-        for number, text in enumerate(getattr(self.case, key)):
-            place = self.place.within(key, number)
-            fact = builder.condition(text, place)
-            if not isinstance(fact, Atom):
-                raise place.error(f"expected a fact, found {text!r}", "write name(object, …)")
-            yield place, fact
 
     def _load_unchanged(self) -> AnyProblem:
         named, place = self.case.problem, self.place.within("problem")
@@ -230,8 +213,9 @@ class CaseRun:
         for number, run in enumerate(case.runs):
             here = within("runs", number)
             wanted = _read_outcomes(run, here.within("outcome"))
+            simulation = _read_simulation(problem, run, here)
             for seed in run.seeds:
-                yield f"run with seed {seed}", here, _bind(self._check_run, problem, run, seed, wanted)
+                yield f"run with seed {seed}", here, _bind(self._check_run, problem, run, seed, wanted, simulation)
 
     @property
     def proved(self) -> Plan | None:
@@ -352,14 +336,16 @@ class CaseRun:
             else without_verdict(result)
         )
 
-    def _check_run(self, problem: AnyProblem, run: RunDocument, seed: int, wanted: frozenset[RunStatus]) -> Answer:
+    def _check_run(
+        self, problem: AnyProblem, run: RunDocument, seed: int, wanted: frozenset[RunStatus], simulation: Simulated
+    ) -> Answer:
         """Carry the problem out in a simulated world."""
         from executor.cli.execute import RunOptions, RunTask, run_task
 
         options = RunOptions(
             self.suite.domain, faults=float(run.faults), chances=run.chances, seed=seed, approves=True, quiet=True
         )
-        task = RunTask(problem, None, classical_of(problem).entities)
+        task = RunTask(problem, None, classical_of(problem).entities, simulated=simulation)
         limits = self.limits
         try:
             ended = run_task(options, self.suite.source, task, (lambda: limits.remaining, None))
@@ -411,6 +397,55 @@ def _read_property(written: PropertyDocument, place: DocumentPlace) -> tuple[str
     if len(given) != 1:
         raise place.error("a property has one of the keys " + ", ".join(PROPERTIES))
     return given[0], getattr(written, given[0])
+
+
+def _change_facts(
+    builder: ProblemBuilder, problem: Problem, written: CaseDocument | RunDocument, place: DocumentPlace
+) -> Problem:
+    """Add and drop the facts that `written` names; raises `DocumentError` for one that does not hold anyway."""
+    initial = dict.fromkeys(problem.initial)
+    for here, fact in _read_facts(builder, written.without, place.within("without")):
+        if fact not in initial:
+            near = did_you_mean(str(fact), map(str, initial))
+            raise here.error(f"{fact} does not hold in problem {problem.name!r} anyway", near)
+        del initial[fact]
+    for _, fact in _read_facts(builder, written.adding, place.within("adding")):
+        initial[fact] = None
+    return replace(problem, initial=tuple(initial))
+
+
+def _read_facts(
+    builder: ProblemBuilder, texts: Sequence[str], place: DocumentPlace
+) -> Iterator[tuple[DocumentPlace, Atom]]:
+    for number, text in enumerate(texts):
+        here = place.within(number)
+        fact = builder.condition(text, here)
+        if not isinstance(fact, Atom):
+            raise here.error(f"expected a fact, found {text!r}", "write name(object, …)")
+        yield here, fact
+
+
+def _read_simulation(problem: AnyProblem, run: RunDocument, place: DocumentPlace) -> Simulated:
+    """Return the true problem of the world of `run`, and what is observed there; raises `DocumentError`."""
+    from executor.cli.execute import Simulated
+    from executor.testing.simulated_observers import ALL
+
+    classical = classical_of(problem)
+    domain, known = classical.domain, {each.name: each for each in classical.objects}
+    more, _ = objects_of(run.objects, Types.of(domain.types), place.within("objects"))
+    for name in more:
+        if name in known:
+            where = place.within("objects", name)
+            raise where.error(f"the problem {classical.name!r} has an object {name!r} already", "leave it out here")
+    for number, name in enumerate(run.unseen):
+        if name not in domain.predicates:
+            where = place.within("unseen", number)
+            raise where.error(f"there is no predicate {name!r}", did_you_mean(name, domain.predicates))
+    builder = ProblemBuilder(domain, known | more, place)
+    true = replace(classical, objects=(*classical.objects, *more.values()))
+    observed = [each for each in (*domain.predicates, *domain.functions) if each not in run.unseen]
+    observe = replace(ALL, predicates=observed) if run.unseen else ALL
+    return Simulated(with_classical(problem, seal(_change_facts(builder, true, run, place))), observe)
 
 
 def _read_outcomes(run: RunDocument, place: DocumentPlace) -> frozenset[RunStatus]:

@@ -62,13 +62,19 @@ class PropertyDocument(DocumentPart):
 class RunDocument(DocumentPart):
     """A run in a simulated world for each of the `seeds`, and the statuses one of which it ends with.
 
-    `faults` is how likely a call goes wrong; with `chances`, steps fail and come out as likely as they declare.
+    `faults` is how likely a call goes wrong; with `chances`, steps fail and come out as likely as they declare. The
+    world may have `objects` that the problem does not name (name → type), and other facts: they turn up in the run.
+    Nobody observes the predicates `unseen`.
     """
 
     seeds: list[int] = Field(default=[0])
     faults: Number = 0
     chances: bool = False
     outcome: Texts = Field(default=["SUCCEEDED"])
+    objects: dict[Text, Texts] = Field(default_factory=dict)
+    adding: Texts = Field(default_factory=list)
+    without: Texts = Field(default_factory=list)
+    unseen: Texts = Field(default_factory=list)
 
 
 class CaseDocument(DocumentPart):
