@@ -26,7 +26,6 @@ from executor.plans.created_objects import (
     add_spare_placeholders,
     find_internal_predicates,
     find_similar_steps,
-    term_of_value,
 )
 from executor.plans.execution_models import RunModel
 from executor.plans.goals_served import Served, find_goals_served, find_goals_served_in_time, serves_others
@@ -526,11 +525,12 @@ class RunState:
         names = [each.removeprefix("?") for each in self.domain.actions[record.step.action].creates] if created else []
         for name in names:
             if name in created:
-                turned_up = self.objects.plan_name(term_of_value(created[name]))
+                placeholder, value = record.plan.created[name], created[name]
+                turned_up = self.objects.plan_name(self.objects.term_of_created(placeholder, value))
                 if turned_up in self.found:
-                    self._merge_found(turned_up, record.plan.created[name], created[name])
+                    self._merge_found(turned_up, placeholder, value)
                 else:
-                    self.objects.bind(record.plan.created[name], created[name])
+                    self.objects.bind(placeholder, value)
 
     def _merge_found(self, name: str, placeholder: str, value: Any) -> None:
         """Move what is believed of an object that turned up to its `placeholder`: a step has created it meanwhile."""

@@ -35,7 +35,7 @@ from executor.observe import step_verdict as verdict
 from executor.observe.beliefs import Beliefs
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.observe.reports import read_report
-from executor.plans.created_objects import is_object, name_of, term_of_value
+from executor.plans.created_objects import is_object, name_of
 from executor.tools.containment import as_plain_text, contain_errors, log_failure, quote_value
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
@@ -58,16 +58,15 @@ def check_created_objects(state: RunState, record: StepRecord, action: Action, a
     """Check the created objects of an attempt: keep the valid ones; it has failed if others are missing or invalid."""
     if not action.creates or attempt.wait is not None:
         return attempt
-    given, wrong, names = attempt.result.created, dict[str, str](), set[str]()
+    given, wrong, valid = attempt.result.created, dict[str, str](), dict[str, str]()
     for name in [each.removeprefix("?") for each in action.creates]:
-        value = given.get(name)
+        value, placeholder = given.get(name), record.plan.created[name]
         if not is_object(value):
             wrong[name] = f"its result has no {name!r} with a name among the objects that it created"
-        elif name_of(value) in names or (found := _find_name_owner(state, record, name, term_of_value(value))):
-            what = "two objects at once" if name_of(value) in names else found
-            wrong[name] = f"it says that it created {name_of(value)[:LONGEST]!r} as {name!r}, and that is {what}"
+        elif found := _find_twin(state, placeholder, value, valid) or _find_name_owner(state, record, name, value):
+            wrong[name] = f"it says that it created {name_of(value)[:LONGEST]!r} as {name!r}, and that is {found}"
         else:
-            names.add(name_of(value))
+            valid[placeholder] = name_of(value)
     if not wrong:
         return attempt
     kept = {name: value for name, value in given.items() if name not in wrong}
@@ -79,13 +78,23 @@ def check_created_objects(state: RunState, record: StepRecord, action: Action, a
     )
 
 
-def _find_name_owner(state: RunState, record: StepRecord, parameter: str, name: str) -> str:
-    """Describe the object that already has the `name` for what a step creates; an empty text if the name is free.
+def _find_twin(state: RunState, placeholder: str, value: Any, others: Mapping[str, str]) -> str:
+    """Describe the clash of `value` with `others`, names by placeholder of what the same step creates; or return ""."""
+    objects, types = state.objects, state.objects.declared_types(placeholder)
+    same = [each for each, name in others.items() if name == name_of(value)]
+    is_twice = any(objects.may_be_one(objects.declared_types(each), types) for each in same)
+    return "two objects at once" if is_twice else ""
+
+
+def _find_name_owner(state: RunState, record: StepRecord, parameter: str, value: Any) -> str:
+    """Describe the object that already has the name of `value`, which a step creates; "" if the name is free.
 
     An object that turned up since the step began is the one that it created. The name of a created object is free again
-    when a fact that its creation provided no longer holds.
+    when a fact that its creation provided no longer holds. An object that can have no such type has its own names.
     """
-    placeholder, turned_up = record.plan.created[parameter], state.found.get(state.objects.plan_name(name))
+    placeholder = record.plan.created[parameter]
+    name = state.objects.term_of_created(placeholder, value)
+    turned_up = state.found.get(state.objects.plan_name(name))
     is_same = turned_up is not None and (record.started or 0.0) <= turned_up
     if not is_same and any(each.name == name for each in state.source.all_objects):
         return "an object that was there before"

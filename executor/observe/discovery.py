@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from executor.events.fluent_values import places_of
-from executor.plans.created_objects import name_of
+from executor.plans.created_objects import declared_types, name_of
 from planner.errors import with_article
-from planner.language.declare.declared_names import Types as DeclaredTypes
 from planner.language.declare.marks import Entity, type_names
 from planner.lightweight import replace
 from planner.model import Atom, DomainModel
-from planner.model.domain import TypeHierarchy, cache_per_domain
+from planner.model.domain import TypeHierarchy
 from planner.model.formulas import OPEN, is_variable
 from planner.model.object_names import object_name, qualified_term, term_type
 
@@ -49,8 +48,21 @@ def find_new_objects(
     return found
 
 
-def place_facts(facts: Mapping[Atom, bool], domain: DomainModel, types_of: Callable[[str], Types]) -> dict[Atom, bool]:
-    """Return `facts`, in which a name means the object whose type fits its place; `types_of` as for new objects."""
+def name_apart(name: str, types: Types) -> str:
+    """Return the term of an object of `types` that is called like another object, `name`."""
+    return qualified_term(object_name(name), types[0])
+
+
+def place_facts(
+    facts: Mapping[Atom, bool],
+    domain: DomainModel,
+    types_of: Callable[[str], Types],
+    apart: Callable[[str, Types], str] = name_apart,
+) -> dict[Atom, bool]:
+    """Return `facts`, in which a name means the object whose type fits its place; `types_of` as for new objects.
+
+    `apart` returns the term of the object that is called like one which can have no such type.
+    """
     placed, own = dict[Atom, bool](), dict[str, Types]()
     for fact, holds in facts.items():
         if fact.predicate not in domain.predicates and fact.predicate not in domain.functions:
@@ -58,23 +70,25 @@ def place_facts(facts: Mapping[Atom, bool], domain: DomainModel, types_of: Calla
             continue
         args = list(fact.args)
         for at, (arg, parameter) in enumerate(places_of(fact, domain)):
-            args[at] = place_term(arg, parameter.types, types_of(arg) or own.get(arg, ()), domain)
+            args[at] = place_term(arg, parameter.types, types_of(arg) or own.get(arg, ()), domain, apart)
             own.setdefault(args[at], parameter.types)
         placed[fact if args == [*fact.args] else replace(fact, args=tuple(args))] = holds
     return placed
 
 
-def place_term(term: str, types: Types, known: Types, domain: DomainModel) -> str:
+def place_term(
+    term: str, types: Types, known: Types, domain: DomainModel, apart: Callable[[str, Types], str] = name_apart
+) -> str:
     """Return the term of what `term` names in a place of `types`; an object with this term has the types `known`."""
-    if not known or len(types) != 1 or known == types or _types_of(domain).overlap(known, types):
+    if not known or len(types) != 1 or known == types or declared_types(domain).overlap(known, types):
         return term
-    return qualified_term(object_name(term), types[0])
+    return apart(term, types)
 
 
 def name_misfit(value: object, types: Types, domain: DomainModel) -> str | None:
     """Return the term, with its type, of an entity whose class has no object of `types`; None for any other value."""
     kind = find_class_type(value, domain)
-    if kind is None or _types_of(domain).overlap((kind,), types):
+    if kind is None or declared_types(domain).overlap((kind,), types):
         return None
     return qualified_term(name_of(value), kind)
 
@@ -82,7 +96,7 @@ def name_misfit(value: object, types: Types, domain: DomainModel) -> str | None:
 def describe_misfit(term: str, types: Types, domain: DomainModel) -> str:
     """Describe an unknown object whose `term` has a type that is not among `types`; an empty text if it fits."""
     kind = term_type(term)
-    if kind is None or kind not in domain.types or _types_of(domain).overlap((kind,), types):
+    if kind is None or kind not in domain.types or declared_types(domain).overlap((kind,), types):
         return ""
     return f"{object_name(term)!r} is {with_article(kind)}, not {with_article(' or '.join(types))}"
 
@@ -91,8 +105,3 @@ def find_class_type(value: object, domain: DomainModel) -> str | None:
     """Return the type in `domain` of the class of `value`, or of the nearest class above it, if there is one."""
     names = type_names(type(value)) if isinstance(value, Entity) else ()
     return next((each for each in names if each in domain.types), None)
-
-
-@cache_per_domain
-def _types_of(domain: DomainModel) -> DeclaredTypes:
-    return DeclaredTypes.of(domain.types)

@@ -366,7 +366,8 @@ class Lookout:
             try:
                 with contain_errors():
                     found = observer.read(look, answer, self._objects.plan_name, self._world.model)
-                    facts = place_facts(found.facts, self._world.model, self._objects.declared_types)
+                    objects = self._objects
+                    facts = place_facts(found.facts, self._world.model, objects.declared_types, objects.name_apart)
                     return replace(found, facts=facts)
             except Exception as error:  # noqa: BLE001 - reading asks values of the observer for their text
                 answer = Failure(f"failed: {describe_error(error)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from executor.events.fluent_values import FluentValue, is_numeric_fluent, parse_fact
@@ -71,7 +72,8 @@ def read_report(
             )
             raise InputError(f"the handler names no items of {pattern}, and no observer finds them all", hint=hint)
         literals |= items or {}
-    literals = place_facts(literals, domain, lambda name: beliefs.types_of(name) or named.get(name, ()))
+    types_of = partial(_find_types, beliefs, named)
+    literals = place_facts(literals, domain, types_of, objects.name_apart)
     strangers = {fact: holds for fact, holds in literals.items() if beliefs.describe_stranger(fact)}
     facts = {fact: holds for fact, holds in literals.items() if fact not in strangers}
     found = beliefs.find_new_objects([fact for fact, holds in strangers.items() if holds])
@@ -85,11 +87,16 @@ def read_report(
     return Report(facts, strangers, found, entities)
 
 
+def _find_types(beliefs: Beliefs, named: Mapping[str, tuple[str, ...]], name: str) -> tuple[str, ...]:
+    """Return the types of the object `name`, which is known or among the `named` ones; none for any other."""
+    return beliefs.types_of(name) or named.get(name, ())
+
+
 def _name_entity(value: Entity, beliefs: Beliefs, objects: Bindings) -> str:
     """Return the name in plans of `value`, which is an object of its class."""
     domain, name = beliefs.simulation.problem.domain, objects.plan_name(term_of_value(value))
     kind = find_class_type(value, domain)
-    return name if kind is None else place_term(name, (kind,), beliefs.types_of(name), domain)
+    return name if kind is None else place_term(name, (kind,), beliefs.types_of(name), domain, objects.name_apart)
 
 
 def _narrow_types(value: Entity, types: tuple[str, ...], domain: DomainModel) -> tuple[str, ...]:
@@ -124,7 +131,7 @@ def _read_found(found: Mapping[str, Any], beliefs: Beliefs, objects: Bindings) -
                 hint = "give the names of objects, or objects that have names"
                 raise InputError(f"the handler found the {kind} {quote_value(value)}, which has no name", hint=hint)
             known = objects.plan_name(term_of_value(value))
-            known = place_term(known, (kind,), beliefs.types_of(known) or named.get(known, ()), domain)
+            known = place_term(known, (kind,), _find_types(beliefs, named, known), domain, objects.name_apart)
             types = beliefs.types_of(known)
             if types and not hierarchy.is_a(types, (kind,)):
                 name = name_of(value)
@@ -168,7 +175,7 @@ def _read_listing(
     lists_data = is_only and isinstance(result.data, list | tuple | set)
     if lists_data:
         filled = {_fill(pattern, opened, row, objects, domain): True for row in result.data}
-        items |= place_facts(filled, domain, lambda name: beliefs.types_of(name) or named.get(name, ())).keys()
+        items |= place_facts(filled, domain, partial(_find_types, beliefs, named), objects.name_apart).keys()
     elif len(opened) == 1 and not items:
         hierarchy, wanted = (
             TypeHierarchy(domain.types),

@@ -10,9 +10,10 @@ from typing import Any, Final
 from executor.tools.containment import as_plain_text, call_or_else
 from planner.compilations.object_creation import add_placeholders, for_steps
 from planner.errors import kind_of
+from planner.language.declare.declared_names import Types
 from planner.model import Atom, DomainModel, Problem
-from planner.model.domain import creates_objects
-from planner.model.object_names import is_name, object_name, term_of
+from planner.model.domain import cache_per_domain, creates_objects
+from planner.model.object_names import is_name, object_name, qualified_term, term_of
 from planner.plan import Step
 
 ALIAS: Final = "other-"
@@ -61,26 +62,47 @@ class Bindings(Mapping[str, Any]):
     Names, in plans and real ones, are the terms of objects.
 
     A real object may have the name of a placeholder, as names of both kinds are chosen by different people. In plans it
-    is called otherwise, unless it is what the step with this placeholder created.
+    is called otherwise, unless it is what the step with this placeholder created. What a step creates may have the name
+    of an object that can have no such type: then its real name has its type before it.
     """
 
     def __init__(self, source: Problem, problem: Problem) -> None:
         known = {each.name for each in source.all_objects}
         self._entities: Mapping[str, Any] = problem.entities
         self._created: dict[str, Any] = {}
+        self._terms: dict[str, str] = {}
         self._names: dict[str, str] = {}
         self._placeholders = frozenset(each.name for each in problem.objects if each.name not in known)
         self._open = {*self._placeholders}
         self._types = {each.name: each.types for each in problem.all_objects}
         self._parents = problem.domain.types
+        self._overlap = declared_types(problem.domain).overlap
         self.made: dict[tuple[str, Any], Any] = {}
         """The objects that were made for this run, by their names and by what made them."""
 
     def bind(self, placeholder: str, value: Any) -> None:
         """Bind `placeholder` to the real object `value`."""
-        self._created[placeholder] = value
-        self._names[term_of_value(value)] = placeholder
+        term = self.term_of_created(placeholder, value)
+        self._created[placeholder], self._terms[placeholder], self._names[term] = value, term, placeholder
         self._open.discard(placeholder)
+
+    def term_of_created(self, placeholder: str, value: Any) -> str:
+        """Return the real name of `value`, which is the object that the step with this `placeholder` creates."""
+        term, types = term_of_value(value), self._types.get(placeholder, ())
+        if self.may_be_one(self._types.get(self.plan_name(term), types), types):
+            return term
+        return qualified_term(object_name(term), types[0])
+
+    def may_be_one(self, types: tuple[str, ...], others: tuple[str, ...]) -> bool:
+        """Return whether an object of `types` may be one of the types `others`."""
+        return types == others or self._overlap(types, others)
+
+    def name_apart(self, name: str, types: tuple[str, ...]) -> str:
+        """Return the name in plans of the object of `types` that is called like `name`, which can be none of these."""
+        real = object_name(self.real_name(name))
+        same = [each for each, term in self._terms.items() if object_name(term) == real]
+        created = (each for each in same if self.may_be_one(self._types.get(each, ()), types))
+        return next(created, qualified_term(real, types[0]))
 
     def join(self, objects: Mapping[str, tuple[str, ...]], entities: Mapping[str, Any]) -> None:
         """Add objects that turned up, with their types; `entities` are the Python values of some."""
@@ -94,7 +116,7 @@ class Bindings(Mapping[str, Any]):
         """Remove an object that turned up."""
         self._types = {each: types for each, types in self._types.items() if each != name}
         if name in self._created:
-            del self._names[term_of_value(self._created.pop(name))]
+            del self._created[name], self._names[self._terms.pop(name)]
 
     def declared_types(self, name: str) -> tuple[str, ...]:
         """Return the types of the object with the plan name `name` as they are declared; none for an unknown object."""
@@ -109,8 +131,8 @@ class Bindings(Mapping[str, Any]):
 
     def real_name(self, name: str) -> str:
         """Return the real name of the object with the plan name `name`."""
-        if name in self._created:
-            return term_of_value(self._created[name])
+        if name in self._terms:
+            return self._terms[name]
         is_other = name.startswith(ALIAS) and self._is_reserved(name) and name not in self._placeholders
         return name.removeprefix(ALIAS) if is_other else name
 
@@ -152,7 +174,7 @@ class Bindings(Mapping[str, Any]):
     @property
     def created(self) -> dict[str, str]:
         """The real names of created objects, by placeholder."""
-        return {placeholder: term_of_value(value) for placeholder, value in self._created.items()}
+        return dict(self._terms)
 
     def __getitem__(self, name: str) -> Any:
         return self._created[name] if name in self._created else self._entities[name]
@@ -166,6 +188,12 @@ class Bindings(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len({**self._entities, **self._created})
+
+
+@cache_per_domain
+def declared_types(domain: DomainModel) -> Types:
+    """Return the types of `domain`."""
+    return Types.of(domain.types)
 
 
 def name_of(value: Any) -> str:
