@@ -68,6 +68,7 @@ from executor.observe.observe import Lookout, Survey
 from executor.observe.reports import check_result
 from executor.plan_check.remaining_means import LACKING, RemainingMeans, is_lacking
 from executor.plans.action_plan import Basis, aim_of
+from executor.plans.execution_models import OFFERED
 from executor.recovery.ask_people import Asking, Callback
 from executor.recovery.ladder import Ladder
 from executor.recovery.options import Options
@@ -258,6 +259,7 @@ class Run:
     def take(self, state: RunState) -> None:
         """Build the parts of the run on `state`, from which it goes on."""
         executor, self._state, self.is_elsewhere = self._executor, state, False
+        self.is_offered = state.model == OFFERED
         self._written = WrittenMemory(state.memory)
         self.deps.wanted, self.deps.run, self.deps.read_memory = state.deps, self.id, lambda: state.request
         asking = Asking(state, self.emit, executor.ask, executor.permit, self._approve, self._fill)

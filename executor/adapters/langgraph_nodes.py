@@ -24,6 +24,7 @@ from langgraph.types import Command, interrupt
 from executor.adapters.offers import Offer
 from executor.adapters.planned_calls import PlannedCalls
 from executor.events.answers import read_approved_form
+from planner.errors import InputError
 
 
 def planned_agent(calls: PlannedCalls, model: Any, **options: Any) -> Any:
@@ -34,13 +35,12 @@ def planned_agent(calls: PlannedCalls, model: Any, **options: Any) -> Any:
     graph = StateGraph(MessagesState)
     graph.add_node("plan", plan_node(calls, model))
     graph.add_node("call", call_node(calls))
-    graph.add_edge(START, "plan")
     graph.add_conditional_edges("plan", _route, {"call": "call", END: END})
     if options.get("checkpointer"):
         graph.add_node("ask", ask_node(calls), destinations=("ask", "plan"))
-        graph.add_edge("call", "ask")
-    else:
-        graph.add_edge("call", "plan")
+    first = "ask" if options.get("checkpointer") else "plan"  # a run that is taken up may wait for an answer
+    graph.add_edge(START, first)
+    graph.add_edge("call", first)
     return graph.compile(**options)
 
 
@@ -88,15 +88,24 @@ def ask_node(calls: PlannedCalls) -> Any:
     """Return a node that interrupts the graph with the open question of the run, and goes on with the answer.
 
     The question is for what a call waits, whether a step in doubt happened, or any other but an approval. The node
-    comes again while another one is open, and else goes on to the node "plan".
+    comes again while another one is open, and else goes on to the node "plan". An answer that does not fit has the
+    question asked again, with the `objection`.
     """
+    objections: dict[str, str] = {}
 
     async def ask(state: Mapping[str, Any]) -> Any:  # noqa: ARG001 - the run knows what is asked
         _take_deps(calls)
         question = await calls.find_question()
-        if question is not None:  # one alone: LangGraph counts the interrupts of a node
-            await calls.answer(question["question"], interrupt(dict(question)))
-        return Command(goto="plan" if question is None else "ask")
+        if question is None:
+            return Command(goto="plan")
+        name = question["question"]
+        shown = dict(question) | ({"objection": objections[name]} if name in objections else {})
+        answer = interrupt(shown)  # one alone: LangGraph counts the interrupts of a node
+        try:
+            await calls.answer(name, answer)
+        except InputError as error:
+            objections[name] = str(error)
+        return Command(goto="ask")
 
     return _node(ask, "ask")
 

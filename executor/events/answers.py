@@ -270,7 +270,8 @@ def read_wait_answer(question: Asked, answer: Any, wait: Mapping[str, Any] | Non
         return told
     choice = _find_choice(question, answer, told)
     if choice is None:
-        hint = f"say one of: {', '.join(question.choices)}, or no"
+        others = [] if any(map(is_refusal, question.choices)) else ["or no"]
+        hint = f"say one of: {', '.join([*question.choices, *others])}"
         raise InputError(f"{quote_value(answer)} is no answer to {question.question!r}", hint=hint)
     data = choice if told.data is None or not told.success or _is_said(told.data, choice) else told.data
     observed = told.observed + tuple(_list_facts(choice, wait.get("choices")))
@@ -278,7 +279,7 @@ def read_wait_answer(question: Asked, answer: Any, wait: Mapping[str, Any] | Non
 
 
 def find_refusal(question: Asked, answer: Any, wait: Mapping[str, Any]) -> Any:
-    """Return the word in an answer that refuses a waiting step; None for an answer that does not.
+    """Return the words in an answer that refuse a waiting step; None for an answer that does not.
 
     A choice does not refuse it that means facts, or with which its handler goes on.
     """
@@ -287,12 +288,14 @@ def find_refusal(question: Asked, answer: Any, wait: Mapping[str, Any]) -> Any:
         return None
     choice = _find_choice(question, answer, told)
     is_meant = isinstance(wait.get("choices"), Mapping) or wait.get("goes_on")
-    said = _list_said(answer, told) if choice is None else [] if is_meant else [choice]
-    return next((each for each in said if is_refusal(each)), None)
+    said = [] if choice is not None and is_meant else _list_said(answer, told)
+    found = next((each for each in said if is_refusal(each)), None)
+    return found if choice is None or is_refusal(choice) else None
 
 
 def _find_choice(question: Asked, answer: Any, told: ActionResult) -> str | None:
-    said = _list_said(answer, told)
+    """Return the choice in an answer; "no: …" with a reason is the choice that means no."""
+    said = [NO if is_refusal(each) and each is not False else each for each in _list_said(answer, told)]
     return next(filter(None, [match_choice(question.choices, each) for each in said]), None)
 
 

@@ -46,7 +46,7 @@ from executor.tools.world import Skill, World
 from planner.errors import InputError, printable
 from planner.language.documents.document_conditions import Notation
 from planner.lightweight import replace
-from planner.model import Action
+from planner.model import Action, Atom
 from planner.model.arithmetic import exact_value
 
 _LOG: Final = logging.getLogger(__name__)
@@ -609,7 +609,7 @@ class Stepper:
         if attempt.traceback:
             self.emit(events.HandlerRaised(record.id, attempt.traceback))
         if attempt.wait is not None:
-            attempt = self._check_choices(attempt, attempt.wait)
+            attempt = self._check_choices(record, attempt, attempt.wait)
         if attempt.wait is not None:
             self.emit(events.StepWaiting(record.id, data_of(attempt.wait), self.clock.time()))
             self.ask_for_wait(record)
@@ -618,15 +618,24 @@ class Stepper:
         expected = self.conditions.expect_end(record, expected)
         return await self.aftermath.end_attempt(record, attempt, expected, policy, skills)
 
-    def _check_choices(self, attempt: Attempt, wait: Wait) -> Attempt:
+    def _check_choices(self, record: StepRecord, attempt: Attempt, wait: Wait) -> Attempt:
         """Return an attempt that waits as a failure if its choices mean what is no fact of the domain."""
         meanings = wait.choices.values() if isinstance(wait.choices, Mapping) else ()
         try:
             facts = {literal_of(each)[0]: True for facts in meanings for each in facts}
+            self._refuse_parameters(record, facts)
             read_report(ActionResult(observed=tuple(facts)), self.state.beliefs, self.state.objects)
         except InputError as error:
             return Attempt(ActionResult.failed(str(error)), raised=error, seconds=attempt.seconds)
         return attempt
+
+    def _refuse_parameters(self, record: StepRecord, facts: Iterable[Atom]) -> None:
+        """Raise `InputError` for a fact that names a parameter of the step instead of its object."""
+        given = {name: each for name, each in record.plan.arguments.items() if not self.state.beliefs.types_of(name)}
+        for fact in facts:
+            if given.keys() & set(fact.args):
+                meant = Atom(fact.predicate, tuple([given.get(each, each) for each in fact.args]))
+                raise InputError(f"{fact} names a parameter of {record.step.action}", hint=f"name its object: {meant}")
 
     def ask_for_wait(self, record: StepRecord) -> None:
         """Ask for what a begun step waits for, unless that is a time, or is asked or answered already."""

@@ -219,7 +219,9 @@ def _check_fact(fact: Atom, domain: DomainModel) -> None:
         return
     predicate = domain.predicates.get(fact.predicate)
     if predicate is None:
-        hint = did_you_mean(fact.predicate, domain.predicates)
+        near = did_you_mean(fact.predicate, domain.predicates)
+        hint = f"{near} or " if near else ""
+        hint += f"declare it: domain.predicate({fact.predicate!r}, …)"
         raise InputError(f"the handler reports {fact}, and there is no predicate {fact.predicate!r}", hint=hint)
     count = len(predicate.parameters)
     if len(fact.args) != count:

@@ -156,7 +156,7 @@ def judge(
     if expected.conditions:
         notes = _note_effects(action, result, expected, looked, reported, beliefs=beliefs, done=True, doubt=doubt)
         _judge_conditions(expected, looked, beliefs.after([*looked.notes, *notes]), (seen, missing, unseen))
-    status, reason = _decide_status(result, expected, (seen, missing, unseen), doubt, looked)
+    status, reason = _decide_status(result, expected, (seen, missing, unseen), doubt, looked=looked, reported=reported)
     effects = [*expected.changed, *expected.items]
     known = bool(effects) and looked.conclusive.issuperset(effects) and set(unseen).isdisjoint(effects)
     absent = known and set(missing).issuperset(effects)
@@ -292,7 +292,9 @@ def _decide_status(
     expected: Expected,
     lists: tuple[list[Formula], list[Formula], list[Formula]],
     doubt: str,
+    *,
     looked: LookResult,
+    reported: Mapping[Atom, bool],
 ) -> tuple[StepStatus, str]:
     seen, missing, unseen = lists
     came = [fact for fact in seen if fact in expected.changed or fact in expected.items]
@@ -306,6 +308,9 @@ def _decide_status(
     if missing:
         if came:
             return StepStatus.PARTIAL, f"its effect {_join_facts(missing, expected)} did not come about"
+        if all(isinstance(fact, Atom) and fact in reported and fact not in looked.seen for fact in missing):
+            opposite = [str(fact) if reported[fact] else f"not {fact}" for fact in missing]
+            return StepStatus.FAILED, f"what was reported is {', '.join(opposite)}"
         return StepStatus.FAILED, f"the handler reports success, but {_join_facts(missing, expected)} was not seen"
     if unseen:
         return StepStatus.UNVERIFIED, _explain_unseen(unseen, expected, looked)

@@ -123,8 +123,13 @@ def _describe_missing_field(parameter: DataParameter, action: str, skills: Colle
 
 def _report_missing_value(where: PlanPlace, action: Action, parameter: DataParameter, why: str = "") -> PlanFinding:
     hint = "give its value under 'parameters' or in working memory, a default, or somebody who fills it"
-    message = f"{action.name} lacks a value for {parameter.name!r}{why}"
+    message = f"{lacks_value(action, parameter)}{why}"
     return where.error("missing-parameter", message, "parameters", hint=hint)
+
+
+def lacks_value(action: Action, parameter: DataParameter) -> str:
+    """Return the message that nothing fills a parameter."""
+    return f"{action.name} lacks a value for {parameter.name!r}"
 
 
 def _check_policy_means(
@@ -142,7 +147,7 @@ def _check_policy_means(
             broken = find_missing_fields(parameter, taken, world)
             is_given = parameter.name in memory or may_be_left(parameter, names, world)
             if not (broken or is_given or may_be_filled(parameter, fills=fills)):
-                yield PLAN.error("missing-parameter", f"{action.name} lacks a value for {parameter.name!r}", "policy")
+                yield PLAN.error("missing-parameter", lacks_value(action, parameter), "policy")
             if broken and all(broken):
                 yield PLAN.error("no-field", broken[0], "policy", hint="mend the path, or the annotation")
     yield from report_unobservable((), find_unobservable_nodes(policy, problem, world))

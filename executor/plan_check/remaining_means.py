@@ -9,7 +9,7 @@ from typing import Any, Final
 from executor.events.events import BEGUN, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.plan_check.check_means import check_values
+from executor.plan_check.check_means import check_values, lacks_value
 from executor.plan_check.unobservable_conditions import find_unobservable, find_unobservable_nodes
 from executor.plans.action_plan import PlanStep
 from executor.plans.partial_order import find_wanted_facts
@@ -42,16 +42,23 @@ class RemainingMeans:
     """Whether the run has what was given for it alone when it began, if anything was."""
     _judged: tuple[int, int] = field(init=False, default=(-1, -1))
     """Counts of plan changes and surprises when the present plan was looked at last."""
+    _asked: frozenset[str] = field(init=False, default=frozenset())
+    """Findings about values that a person is asked for: the plan of a run that goes on lacks them."""
     _values: str = field(init=False, default="")
     _observers: str = field(init=False, default="")
 
     def find_lack(self) -> str:
-        """Return what is lacking for the steps that are not over; an empty text if nothing is."""
+        """Return what is lacking for the steps that are not over; an empty text if nothing is.
+
+        A value that a person can give is not lacking: its step asks for it.
+        """
         begun, pending = self.state.with_status(*BEGUN), self.state.pending()
         names = [each.step.action for each in (*begun, *pending) if _needs_handler(each)]
         names += self._list_policy()
         needed = [each for each in dict.fromkeys(names) if each not in self.state.lost]
         missing = [each for each in needed if not self.world.skills.get(each)]
+        pending = [_with_filled(each) for each in self.state.pending()]
+        self._asked = frozenset(self._list_askable(pending)).intersection(self._iterate_open_values(pending))
         handlers = self.world.explain_missing_handlers(missing) if missing else ""
         return "; ".join(filter(None, [handlers, self._find_missing_deps(names), self.find_doom()]))
 
@@ -101,16 +108,25 @@ class RemainingMeans:
         return [each["step"]["action"] for each in nodes if each["step"]]
 
     def _find_open_values(self, pending: Sequence[PlanStep]) -> str:
-        """Return which data parameters of the steps `pending` nothing can fill."""
+        """Return which data parameters of the steps `pending` nothing can fill, and nobody is asked for."""
+        return "; ".join(each for each in self._iterate_open_values(pending) if each not in self._asked)
+
+    def _iterate_open_values(self, pending: Sequence[PlanStep]) -> Iterator[str]:
+        """Yield which data parameters of the steps `pending` nothing can fill."""
         state = self.state
         if state.is_undoing or not any(resolve_action(self.world.model, each.action).data for each in pending):
-            return ""
+            return
         steps = [*(each.plan for each in state.with_status(*BEGUN)), *pending]
         results = {**dict.fromkeys(map(str, [*state.providers, *self._list_done(pending)])), **state.plan.results}
         plan = state.plan.model_copy(update={"steps": tuple(steps), "results": results, "policy": None})
         memory, ids = self._list_memory(), {each.id for each in pending}
         found = check_values(plan, state.beliefs.problem, self.world, memory, fills=self.fills)
-        return "; ".join(each.message for each in found if each.step in ids and each.rule == "missing-parameter")
+        yield from (each.message for each in found if each.step in ids and each.rule == "missing-parameter")
+
+    def _list_askable(self, pending: Sequence[PlanStep]) -> Iterator[str]:
+        """Yield the findings about values of the steps `pending` that a person may be asked for."""
+        for action in [resolve_action(self.world.model, each.action) for each in pending]:
+            yield from (lacks_value(action, each) for each in action.data if each.source is None and not each.fixed)
 
     def _list_memory(self) -> set[str]:
         """Return the data parameters that working memory has, under their names or earlier ones."""

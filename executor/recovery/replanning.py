@@ -370,7 +370,7 @@ class Replanning:
                 rung, about, _describe_found(found), float(exact_sum(each.cost for each in _new_steps_of(found))), took
             )
         )
-        reason = f"{rung.name.lower()} after {about}"
+        reason = rung.name.lower() + (f" after {about}" if about else "")
         if isinstance(found, Patch):
             self._change_plan(left[len(left) - found.kept :], found.new, found.dropped, reason, found)
         else:

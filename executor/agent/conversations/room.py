@@ -283,8 +283,8 @@ class Room:
     async def _answer_run(self, text: str, tell: agent_events.Tell) -> Achieved | None:
         """Answer the run that waits for `text`; None where no run does."""
         for errand, asked in self._errands.open_questions() if self.record.open is None else ():
-            if is_wait(asked) and not asked.choices:
-                continue  # any sentence would do as its answer
+            if is_wait(asked) and not asked.choices and room_record.read_decision(text) is None:
+                continue  # any sentence would do as its answer: only yes and no are meant for it
             if is_filling(asked) and room_record.read_decision(text) is False:
                 return await self._errands.cancel_run(errand, tell)
             answer: Any = text

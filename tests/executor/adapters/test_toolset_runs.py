@@ -607,3 +607,53 @@ def test_an_approved_call_goes_on_though_a_later_step_rests_on_it(tmp_path) -> N
         return (await calls.answer(asked.question["question"], "yes")).status
 
     assert (asyncio.run(main()), done) == ("SUCCEEDED", ["ask"])
+
+
+def test_a_value_that_the_agent_gives_is_not_lacking_after_a_restart(tmp_path) -> None:
+    shop, paid = Domain("shop"), []
+    shop.action("look", provides=["seen"], tags=["trusted"])
+    shop.action("pay", {"amount": int}, requires=["seen"], provides=["paid"], tags=["irreversible", "trusted"])
+    world, place = World(shop), tmp_path / "runs.db"
+    world.handler("look")(lambda: None)
+    world.handler("pay")(lambda **values: paid.append(values["amount"]))
+
+    def call(name: str, **values):
+        calls = PlannedCalls(world, shop.problem(goal=["paid"]), run="r", journal=place)
+        return asyncio.run(calls.call(name, values, approved=True))
+
+    assert call("look").next == ("pay()",)
+    calls = PlannedCalls(world, shop.problem(goal=["paid"]), run="r", journal=place)
+    assert [each.name for each in asyncio.run(calls.offers())] == ["pay"]
+    assert (call("pay", amount=7).goal, paid) == ("reached", [7])
+
+
+def test_a_graph_asks_what_its_run_waits_for_also_in_a_new_process_and_again_where_an_answer_does_not_fit(tmp_path):
+    shop = Domain("shop")
+    shop.action("sign", provides=["signed"], tags=["trusted"])
+    world = World(shop)
+    world.handler("sign")(lambda: Wait("May we?", choices={"yes": ["signed"], "no": []}))
+
+    def ask(*given):
+        calls = PlannedCalls(world, shop.problem(goal=["signed"]), run="r", journal=tmp_path / "runs.db")
+        graph, config = (
+            planned_agent(calls, Obedient(), checkpointer=InMemorySaver()),
+            {"configurable": {"thread_id": "1"}},
+        )
+
+        async def talk():
+            told = await graph.ainvoke({"messages": [("user", "sign")]}, config)
+            for each in given:
+                told = await graph.ainvoke(Command(resume=each), config)
+            return told
+
+        return asyncio.run(talk())
+
+    (first,) = ask()["__interrupt__"]
+    (again,) = ask()["__interrupt__"]
+    assert (first.value["text"], again.value) == ("May we?", first.value)
+    (objected,) = ask("perhaps")["__interrupt__"]
+    assert objected.value == first.value | {"objection": "'perhaps' is no answer to 'wait:s1'; say one of: yes, no"}
+    assert "__interrupt__" not in ask("perhaps", "yes")
+    calls = PlannedCalls(world, shop.problem(goal=["signed"]), run="r", journal=tmp_path / "runs.db")
+    asyncio.run(calls.find_question())
+    assert calls.is_reached

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from benchmarks.adversary.adversary_models import AdversarialModel
-from executor import Agent, Allowance, Journal, RunStatus, World
+from executor import Agent, Allowance, Journal, RunStatus, Wait, World
 from executor.agent import agent_events as told
 from executor.agent.proposals import Standing
 from executor.agent.propose import join_problems
@@ -561,3 +561,20 @@ def test_what_was_not_begun_when_the_process_ended_keeps_no_room_from_going_on(i
     assert achieved.succeeded is not is_improvised
     assert done == ([] if is_improvised else ["write ada", "mail ada"])
     assert not is_improvised or "ask for it once more" in achieved.proposal.reason
+
+
+@pytest.mark.parametrize(("said", "holds"), [("yes", True), ("no", False)])
+def test_an_event_that_a_run_waits_for_is_answered_with_yes_or_no(said, holds) -> None:
+    domain = Domain("post")
+    domain.action("receive", provides=["received"], tags=["trusted"])
+    world = World(domain)
+    world.handler("receive")(lambda: Wait(event="parcel"))
+    room = Agent(world, domain.problem()).room("hall")
+
+    async def story():
+        await room.achieve(["received"])
+        assert room.question == "Has 'parcel' come?"
+        assert (await room.achieve("it rains")).outcome is None
+        return await room.achieve(said)
+
+    assert asyncio.run(story()).succeeded is holds

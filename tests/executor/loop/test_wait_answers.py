@@ -10,6 +10,7 @@ import pytest
 from executor import ActionResult, Context, ExecutionPolicy, Executor, RunStatus, StepStatus, Wait, World
 from executor.errors import RunError
 from executor.events.open_questions import OpenQuestions, explain_late, post_answer
+from executor.observe.reports import literal_of
 from executor.testing import run_virtual
 from planner import Domain, From
 from planner.errors import InputError
@@ -325,3 +326,50 @@ def test_a_run_at_work_takes_an_answer_that_another_process_posts(wait, tmp_path
 
     assert asyncio.run(main()).succeeded
     assert shop.bank == ["paid"]
+
+
+MEANT = Wait("May we?", choices={"yes": ["signed"], "no": ["refused"]})
+
+
+@pytest.mark.parametrize("answer", ["no", "no: not this month", {"answer": "No: not this month"}])
+@pytest.mark.parametrize("way", WAYS)
+def test_no_with_a_reason_is_the_choice_that_means_no(tmp_path, way, answer):
+    outcome = Shop(MEANT).play(tmp_path / "runs.db", **say(way, answer))
+    (step, _) = outcome.steps
+    assert (step.result["text"], outcome.state.beliefs.holds(literal_of("refused")[0])) == ("no", True)
+    assert outcome.reason.splitlines()[0] == "sign(): what was reported is not signed"
+    assert step.result["data"] == (answer if isinstance(answer, str) else "no")  # with the reason
+
+
+def test_a_refusal_that_is_a_choice_without_a_meaning_keeps_its_reason(tmp_path):
+    shop = Shop(Wait("May we?", choices=("yes", "no")))
+    outcome = shop.play(tmp_path / "runs.db", answers={"wait:s1": "no: not this month"})
+    assert outcome.reason.splitlines()[0] == "sign(): May we?: the answer is 'no: not this month'"
+    assert shop.bank == []
+
+
+def test_the_objection_to_an_answer_lists_no_word_twice(tmp_path):
+    with pytest.raises(InputError, match=r"say one of: yes, no$"):
+        Shop(MEANT).play(tmp_path / "runs.db", answers={"wait:s1": "perhaps"})
+
+
+def test_choices_name_objects_and_no_parameters():
+    domain = Domain("shop", types=["order"])
+    domain.action("sign", {"o": "order"}, provides=["signed(o)"], tags=["trusted"])
+    world = World(domain)
+    world.handler("sign")(lambda **_: Wait("May we?", choices={"yes": ["signed(o)"], "no": []}))
+    outcome = run_virtual(Executor(world).run(domain.problem(objects={"o 7": "order"}, goal=['signed("o 7")'])))
+    assert outcome.reason.splitlines()[0] == (
+        'sign("o 7"): signed(o) names a parameter of sign; name its object: signed("o 7")'
+    )
+    known = domain.problem(objects={"o": "order"}, goal=["signed(o)"])
+    assert run_virtual(Executor(world).run(known)).status is RunStatus.WAITING
+
+
+def test_a_report_of_a_predicate_that_nobody_declared_says_how_to_declare_it():
+    domain = Domain("shop")
+    domain.action("sign", provides=["signed"])
+    world = World(domain)
+    world.handler("sign")(lambda: ActionResult(observed=("refused",)))
+    outcome = run_virtual(Executor(world).run(domain.problem(goal=["signed"])))
+    assert "there is no predicate 'refused'; declare it: domain.predicate('refused', …)" in outcome.reason

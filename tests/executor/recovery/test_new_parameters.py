@@ -2,7 +2,8 @@
 
 import pytest
 
-from executor import ActionResult, Executor, RunStatus, StepStatus, Wait, World
+from executor import ActionResult, Context, Executor, RunStatus, StepStatus, Wait, World
+from executor.events.events import StepEnded
 from executor.testing import run_virtual
 from planner import Domain
 
@@ -49,3 +50,34 @@ def test_what_does_not_fit_is_no_value():
     assert outcome.status is RunStatus.FAILED
     assert paid == []
     assert outcome.steps[1].status is StepStatus.SKIPPED
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_value_that_no_earlier_step_left_is_asked_for_after_a_restart(tmp_path, model):
+    domain, paid = Domain("trips"), []
+    domain.action("book", provides=["booked"], tags=["trusted"])
+    domain.action("confirm", requires=["booked"], provides=["confirmed"], tags=["trusted"])
+    domain.action("pay", {"amount": int}, requires=["confirmed"], provides=["paid"], tags=["irreversible"])
+    world = World(domain)
+    world.handler("confirm")(ActionResult)
+
+    @world.handler("book")
+    def book(context: Context) -> None:
+        assert context.memory is not None  # an amount may be left here, and is not
+
+    world.handler("pay")(lambda **values: paid.append(values))
+    world.observer("paid", conclusive=True, settle_within=0)(lambda: bool(paid))
+    problem, place = domain.problem(goal=["paid"]), tmp_path / "runs.db"
+
+    async def begin():
+        run = Executor(world, journal=place, model=model).start(problem, run="r")
+        async for event in run.events():
+            if isinstance(event, StepEnded):
+                run.interrupt()
+        return await run
+
+    assert run_virtual(begin()).status is RunStatus.WAITING
+    waiting = run_virtual(Executor(world, journal=place, model=model).resume("r"))
+    assert [each.question for each in waiting.questions] == ["fill:s3"], waiting.reason
+    done = run_virtual(Executor(world, journal=place, model=model).resume("r", answers={"fill:s3": 12}))
+    assert (done.status, paid) == (RunStatus.SUCCEEDED, [{"amount": 12}])
