@@ -308,8 +308,9 @@ def _decide_status(
     if missing:
         if came:
             return StepStatus.PARTIAL, f"its effect {_join_facts(missing, expected)} did not come about"
-        if all(isinstance(fact, Atom) and fact in reported and fact not in looked.seen for fact in missing):
-            opposite = [str(fact) if reported[fact] else f"not {fact}" for fact in missing]
+        told = {str(fact): holds for fact, holds in reported.items() if fact not in looked.seen}
+        if told.keys() >= set(map(str, missing)):
+            opposite = [str(fact) if told[str(fact)] else f"not {fact}" for fact in missing]
             return StepStatus.FAILED, f"what was reported is {', '.join(opposite)}"
         return StepStatus.FAILED, f"the handler reports success, but {_join_facts(missing, expected)} was not seen"
     if unseen:
