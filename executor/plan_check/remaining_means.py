@@ -57,8 +57,8 @@ class RemainingMeans:
         names += self._list_policy()
         needed = [each for each in dict.fromkeys(names) if each not in self.state.lost]
         missing = [each for each in needed if not self.world.skills.get(each)]
-        pending = [_with_filled(each) for each in self.state.pending()]
-        self._asked = frozenset(self._list_askable(pending)).intersection(self._iterate_open_values(pending))
+        left = [_with_filled(each) for each in pending]
+        self._asked = frozenset(self._list_askable(left)).intersection(self._iterate_open_values(left))
         handlers = self.world.explain_missing_handlers(missing) if missing else ""
         return "; ".join(filter(None, [handlers, self._find_missing_deps(names), self.find_doom()]))
 
