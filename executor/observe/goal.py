@@ -20,6 +20,7 @@ from executor.observe.condition_facts import patterns_against, patterns_of
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.plans.suppositions import parse_suppositions
 from executor.tools.results import SURE
+from planner.language.declare.local_closed_world import listings_of
 from planner.model import OPEN, Atom
 from planner.plan import Step
 from planner.semantics.simulation import bind_parameters
@@ -130,9 +131,13 @@ def _describe_misfits(state: RunState) -> list[str]:
 
 
 def _describe_unlisted(state: RunState, looked: LookResult) -> Iterator[str]:
-    """Yield which facts nobody has told all of, where one about an object that turns up might break the goal."""
+    """Yield which facts nobody has told all of, where one about an object that turns up might break the goal.
+
+    Of patterns that actions list, the goal itself needs the fact that they are listed.
+    """
+    listed = {each.pattern.predicate for each in listings_of(state.problem.domain)}
     for pattern in patterns_against(state.goal, state.problem.domain):
-        if pattern in looked.unlisted:
+        if pattern in looked.unlisted and pattern.predicate not in listed:
             yield "; ".join(filter(None, [f"nobody has told which {pattern} there are", looked.unlisted[pattern]]))
 
 

@@ -114,7 +114,7 @@ def resume_by_calls(world, problem, journal, deps, results=HELD):
     async def main():
         calls = PlannedCalls(world, problem, journal=journal, run="r", deps=deps)
         for step in results:
-            await calls.answer(step, "yes")
+            await calls.answer(f"wait:{step}", "yes")
         return await calls.call("pay")
 
     asyncio.run(main())
@@ -141,7 +141,7 @@ def resume_by_pydantic_ai(world, problem, journal, deps, results=HELD):
         toolset = ForethoughtToolset(world, problem, journal=journal, run="r")
         toolset.calls.take_deps(deps)
         for step in results:
-            await toolset.calls.answer(step, "yes")
+            await toolset.calls.answer(f"wait:{step}", "yes")
         await OtherAgent(FunctionModel(obey), toolsets=[toolset], deps_type=Bank).run("go", deps=deps)
 
     asyncio.run(main())
@@ -181,7 +181,7 @@ def resume_by_langgraph(world, problem, journal, deps, results=HELD):
     async def main():
         calls.take_deps(deps)
         for step in results:
-            await calls.answer(step, "yes")
+            await calls.answer(f"wait:{step}", "yes")
         await planned_agent(calls, Obedient()).ainvoke({"messages": [HumanMessage("go")]}, context=deps)
 
     asyncio.run(main())
