@@ -211,7 +211,7 @@ def term_of_value(value: Any) -> str:
 
 def is_object(value: Any) -> bool:
     """Return whether `value` names an object: a text, something with a name, or a value whose text needs no quotes."""
-    if value is None or type(value) is bool:
+    if value is None or type(value) is bool or issubclass(type(value), BaseException):
         return False
     has_name = isinstance(value, str) or call_or_else(lambda: isinstance(value.name, str), False)
     return has_name or is_name(name_of(value))

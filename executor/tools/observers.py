@@ -255,6 +255,9 @@ class Observer:
             raise InputError(
                 f"the observer {self.name} returned {quote_value(answer)}", hint="it finds out values: None is none"
             )
+        if isinstance(answer, Mapping | bytes | bytearray):  # their items are no values of the pattern
+            hint = "return a list of the values for which it holds, or Facts({…}) of facts that hold or not"
+            raise InputError(f"the observer {self.name} returned {quote_value(answer)}", hint=hint)
         if isinstance(answer, str | Entity) or (isinstance(answer, tuple) and size > 1):
             answer = [answer]
         if not isinstance(answer, Iterable):
