@@ -78,7 +78,7 @@ from executor.tools.containment import as_plain_text, contain_errors, describe_e
 from executor.tools.context import LookContext
 from executor.tools.json_data import dump_json, load_json
 from executor.tools.kept_values import UnkeptError, check_kept
-from executor.tools.results import ActionResult, Wait
+from executor.tools.results import ActionResult, InDoubt, ResultOfItsOwn, Wait
 from planner.errors import ForethoughtError, InputError
 from planner.model import Atom, Problem
 from planner.model.domain import has_numbers
@@ -123,8 +123,14 @@ def require_loop(call: str) -> None:
     raise RunError("a run needs a running event loop", hint=f"asyncio.run({call}) has one")
 
 
+_REACHED: Final = {run_events.RunStatus.SUCCEEDED: 1.0, run_events.RunStatus.LOWERED: 1.0} | {
+    run_events.RunStatus.UNVERIFIED: 0.5
+}
+"""The ends of a run with which a handler that returns its outcome has done its work, with the confidence in that."""
+
+
 @dataclass(frozen=True, slots=True)
-class RunOutcome:
+class RunOutcome(ResultOfItsOwn):
     """How a run ended: `steps` are all steps that ever were in its plan, `questions` the open ones."""
 
     run: str
@@ -183,6 +189,19 @@ class RunOutcome:
     def succeeded(self) -> bool:
         """Whether the goal was seen to hold."""
         return self.status is run_events.RunStatus.SUCCEEDED
+
+    def as_result(self) -> ActionResult:
+        """Return the result of a handler that has begun the run and returns this outcome.
+
+        Raises `InDoubt` where the run is not over, and `RunError` where it may have done something, and not reached
+        its goal.
+        """
+        told = f"run {self.run!r} ended as {self.status.name}" + (f": {self.reason}" if self.reason else "")
+        if self.status in _REACHED:
+            return ActionResult(text=told, confidence=_REACHED[self.status])
+        if self.status is run_events.RunStatus.COMPENSATED:
+            return ActionResult.failed(told)
+        raise RunError(told) if self.status.is_over else InDoubt(told)
 
 
 class ModelAccess(Protocol):

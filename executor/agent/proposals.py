@@ -11,6 +11,7 @@ from executor.agent.improvise import Improvised
 from executor.agent.plan_search import Missing
 from executor.language_model.protocol import Usage
 from executor.run import RunOutcome
+from executor.tools.results import ActionResult, ResultOfItsOwn
 from planner.lightweight import dataclass, field, replace
 from planner.model import Problem
 from planner.plan import Plan, Result
@@ -142,7 +143,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Achieved:
+class Achieved(ResultOfItsOwn):
     """The end of a request: its proposal, and the outcome of its run; no `outcome` without a run."""
 
     proposal: Proposal
@@ -152,3 +153,10 @@ class Achieved:
     def succeeded(self) -> bool:
         """Whether the goal was observed."""
         return self.outcome is not None and self.outcome.succeeded
+
+    def as_result(self) -> ActionResult:
+        """Return the result of a handler that returns this: that of its run, or a failure where nothing was done."""
+        if self.outcome is not None:
+            return self.outcome.as_result()
+        standing, reason = self.proposal.standing, self.proposal.reason
+        return ActionResult.failed(f"nothing was done: {standing.value}; {reason}".removesuffix("; "))

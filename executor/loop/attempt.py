@@ -290,17 +290,22 @@ def _mark_as_vetoed(attempt: Attempt) -> Attempt:
 
 
 async def _call_handler(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:
+    """Call the handler, and await what it returns as long as that can be awaited; return its answer."""
+    began = time.perf_counter()
+    returned = await _call_once(skill, call, given, timeout)
+    while (answer := containment.find_awaitable(returned)) is not None:
+        left = None if timeout is None else max(timeout - (time.perf_counter() - began), 0)
+        returned = await _await_in_task(answer, call, left)
+    return returned
+
+
+async def _call_once(skill: Skill, call: Call, given: Mapping[str, Any], timeout: float | None) -> Any:
     if skill.is_async and timeout is None:
         with containment.contain_errors():
             return await skill.function(**given)
     if skill.is_async:
         return await _await_in_task(skill.function(**given), call, timeout)
-    began = time.perf_counter()
-    returned = await _call_in_thread(skill, call, given, timeout)
-    if not containment.is_awaitable(returned):
-        return returned
-    left = None if timeout is None else max(timeout - (time.perf_counter() - began), 0)
-    return await _await_in_task(returned, call, left)
+    return await _call_in_thread(skill, call, given, timeout)
 
 
 async def _await_in_task(answer: Awaitable[Any], call: Call, timeout: float | None) -> Any:

@@ -8,6 +8,7 @@ a time limit and the caller's own cancellation pass. Plain functions run in thre
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextvars
 import inspect
 import logging
@@ -136,7 +137,8 @@ async def call_contained(function: Callable[..., Any], arguments: Mapping[str, A
         if is_asynchronous(function):
             return await function(**arguments)
         returned = await asyncio.shield(start_in_thread(function, arguments)[0])
-        return await returned if is_awaitable(returned) else returned
+        answer = find_awaitable(returned)
+        return returned if answer is None else await answer
 
 
 def is_asynchronous(function: Callable[..., Any]) -> bool:
@@ -145,9 +147,11 @@ def is_asynchronous(function: Callable[..., Any]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
-def is_awaitable(value: Any) -> bool:
-    """Return whether `value`, which foreign code returned, can be awaited."""
-    return call_or_else(lambda: inspect.isawaitable(value), otherwise=False)
+def find_awaitable(value: Any) -> Awaitable[Any] | None:
+    """Return `value`, which foreign code returned, if it can be awaited; a future of a thread or process as well."""
+    if issubclass(type(value), concurrent.futures.Future):
+        return asyncio.wrap_future(value)
+    return value if call_or_else(lambda: inspect.isawaitable(value), otherwise=False) else None
 
 
 class OutOfTime(Exception):

@@ -112,6 +112,16 @@ class ActionResult:
         return cls(success=False, error=error, **others)
 
 
+class ResultOfItsOwn:
+    """Base of what handlers may return that says itself what result it is, such as the outcome of a run."""
+
+    __slots__ = ()
+
+    def as_result(self) -> ActionResult:
+        """Return the result; raises what the handler would raise."""
+        raise NotImplementedError
+
+
 class NothingDone(Exception):
     """Raised by a handler that knows that it has changed nothing, such as before it has sent anything.
 

@@ -23,7 +23,7 @@ from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 from pydantic import BaseModel
 
 from executor.tools.containment import as_plain_text, call_or_else, describe_error, quote_value
-from executor.tools.results import ActionResult, Metrics, Wait
+from executor.tools.results import ActionResult, InDoubt, Metrics, ResultOfItsOwn, Wait
 from executor.tools.streaming import STREAM, find_generator, read_item_type
 from executor.tools.world import Skill
 from planner.errors import InputError
@@ -51,8 +51,8 @@ _NEAR: Final = 0.85
 def result_of(returned: Any) -> ActionResult:
     """Convert the value that a handler `returned` to a result.
 
-    `None` is success, a bool is the verdict itself, text is the text of a success; see the module for all else. Raises
-    `InputError` for a field with an invalid value.
+    `None` is success, a bool is the verdict itself, text is the text of a success, an exception is raised; see the
+    module for all else. Raises `InputError` for a field with an invalid value.
     """
     kind = type(returned)  # `isinstance` would ask objects for their class, and a model for its fields
     if issubclass(kind, ActionResult):
@@ -66,6 +66,12 @@ def result_of(returned: Any) -> ActionResult:
     if issubclass(kind, GeneratorType | AsyncGeneratorType):
         hint = "declare the handler itself with `yield`, or return what the generator yields, as a list"
         raise InputError("the handler returned a generator", hint=hint)
+    if issubclass(kind, ResultOfItsOwn):
+        return returned.as_result()  # type: ignore[no-any-return]  # it is one
+    if issubclass(kind, BaseException):
+        raise returned if issubclass(kind, Exception) else InDoubt(describe_error(returned))
+    if issubclass(kind, Enum) and _is_failure(returned):
+        return ActionResult.failed(f"the handler returned {quote_value(returned)}")
     given = _fields_of(returned, kind)
     if given is None:
         return _read_data(_attributes_of(returned, kind), returned)
