@@ -80,6 +80,9 @@ class Aims(Protocol):
     def name_goals(self, record: StepRecord) -> Sequence[str]:
         """Return the parts of the goal, or the tasks, that a step is for in the end, as texts, with real names."""
 
+    def name_ends(self, record: StepRecord) -> Sequence[str]:
+        """Return the facts that later steps bring for which a step is in the end, as texts, with real names."""
+
     def find_alternatives(self, record: StepRecord) -> Facts:
         """Return the facts, with their values, that would do as well as those of a step; objects have real names."""
 
@@ -147,8 +150,12 @@ class Flights:
         real = {real_fact(fact): holds for fact, holds in declared.items()}
         given = tuple(self.name_given(record.step))
         step = replace(record.step, action=self._find_first_name(record), arguments=given)
-        known, goals = self._find_done_values(record, values), self.aims.name_goals(record)
+        known, goals = self._find_done_values(record, values), self.name_goals(record)
         return Brought.of(self.world, step, real, known, goals=goals, changed=map(real_fact, changed))
+
+    def name_goals(self, record: StepRecord) -> dict[str, None]:
+        """Return what a step is for in the end: parts of the goal or tasks, and then the facts by which it is so."""
+        return dict.fromkeys([*self.aims.name_goals(record), *self.aims.name_ends(record)])
 
     async def find_like(self, record: StepRecord, wanted: Brought) -> list[str]:
         """Return the identities of the steps of all runs that are for the same, or whose facts would do as well."""

@@ -18,7 +18,7 @@ from executor.loop.purposes import Purposes
 from executor.observe.condition_facts import list_conjuncts, patterns_of
 from executor.observe.observe import Lookout, LookResult, Survey, adopt_look
 from planner.lightweight import dataclass, field
-from planner.model import Atom, DomainModel, Formula
+from planner.model import Atom, DomainModel, Formula, Not
 from planner.model.formulas import atoms_in, substitute
 
 Look = Literal["plan", "goal", "never"]
@@ -165,6 +165,16 @@ class FirstLook:
         parts = [part for part in self._find_purposes().list_goals(record) if all(map(exists, atoms_in(part)))]
         return [*tasks, *(self._name(part) for part in parts if hierarchy is None or part in aims)]
 
+    def name_ends(self, record: StepRecord) -> list[str]:
+        """Return the facts that later steps bring for which a step is in the end, as texts, with real names.
+
+        However a goal is said, it is reached by these.
+        """
+        if not self._is_aimed or self.state.hierarchy is not None:
+            return []
+        ends = [each if holds else Not(each) for each, holds in self._find_purposes().list_ends(record).items()]
+        return [self._name(each) for each in ends[:MOST_SERVED]]
+
     def _name(self, part: Formula) -> str:
         """Return a part of the goal as text, with real names."""
         objects = self.state.objects
@@ -192,7 +202,9 @@ class FirstLook:
         demands = Purposes(state, self._finder, steps, counts_done=True).list_demanding(facts)
         if hierarchy is not None:
             return any(each.by is not None and each.by.status in UNFINISHED for each in demands)
-        return any(each.by is None and self._name(each.what) in goals for each in demands)
+        parts = [self._name(each.what) for each in demands if each.by is None]
+        ends = [self._name(end) for each in demands for fact in each.facts for end in (fact, Not(fact))]
+        return not {*parts, *ends}.isdisjoint(goals)
 
     async def find_excuse(self, record: StepRecord, *, anew: bool = False) -> tuple[str, list[StepRecord]]:
         """Look whether all that an irreversible step is for, through other steps, is so; return as text what is so.

@@ -135,11 +135,13 @@ class OtherWays:
         is_own, facts = done.run == self.state.run, self._list_facts(told)
         if not is_own and not (facts and _are_known(facts, known)):
             return None
-        names = {mark_goal(self.flights.world, each): each for each in self.flights.aims.name_goals(record)}
+        names = {mark_goal(self.flights.world, each): each for each in self.flights.name_goals(record)}
         goals = [names[each] for each in told.goals if each in names]
         if not goals or self.flights.aims.is_taken_up(facts, done.step if is_own else "", goals):
             return None
-        row = describe_replacement(done, goals, str(self.flights.name(record)), self.state.run)
+        parts = self.flights.aims.name_goals(record)
+        named = [each for each in goals if each in parts] or goals
+        row = describe_replacement(done, named, str(self.flights.name(record)), self.state.run)
         return Ruling(Verdict.ASK_AGAIN, row, done)
 
     def _list_facts(self, told: Brought) -> dict[Atom, bool]:

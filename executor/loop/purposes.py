@@ -147,6 +147,12 @@ class Purposes:
         walked = [demand for _, fact, demand in self._walk([record]) if not isinstance(fact, FluentValue)]
         return [*dict.fromkeys(each.what for each in walked if each.by is None)]
 
+    def list_ends(self, record: StepRecord) -> Facts:
+        """Return the facts, with their values, that later steps bring for which a step is: first those of the goal."""
+        walked = [(by.id, fact, demand) for by, fact, demand in self._walk([record]) if by is not record]
+        ends = {fact: by for by, fact, _ in sorted(walked, key=lambda each: _is_of_step(each[2]))}
+        return {fact: self._declared[ends[fact]][fact] for fact in self._list_visible(ends)}
+
     def find_alternatives(self, record: StepRecord) -> Facts:
         """Return the facts, with their values, that would do as well as those that a step brings for what it is for."""
         beliefs, domain = self.state.beliefs, self.state.problem.domain

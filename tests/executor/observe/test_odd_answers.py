@@ -1,4 +1,4 @@
-"""What an observer of an open pattern returns and names no objects says nothing: not that a fact holds, nor that none does."""
+"""What names no objects is no answer of an observer of an open pattern: no fact holds by it, and none is missing."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ class Till:
         domain = Domain("till", types=["order"])
         domain.action("pay", {"o": "order"}, provides=["paid(o)"], tags=["irreversible"])
         self.bank, self.world = list[str](), World(domain)
-        self.world.handler("pay")(lambda o: self.bank.append(o))
+        self.world.handler("pay")(self.pay)
         self.world.observer("paid(_)", conclusive=True, settle_within=0)(answer)
         self.problem = domain.problem(objects={"o7": "order"}, goal=["paid(o7)"])
+
+    def pay(self, o: str) -> None:
+        self.bank.append(o)
 
 
 @pytest.mark.parametrize(
