@@ -1,15 +1,17 @@
 """Questions of one kind: every kind, asked at every door, is answered at every other one, and counted in the world.
 
 A kind of question, a door that asks and a door that answers are a line each in `KINDS`, `ASKERS` and `ANSWERERS`; what
-the package has beside them fails a test.
+the package has beside them fails a test. `ONLY_AT` says which kinds not every door asks, and why.
 """
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
+import re
 import textwrap
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from itertools import product
@@ -20,14 +22,16 @@ from urllib.parse import urlsplit
 
 import jsonschema
 import pytest
+from doors.registry import APART, DOORS
 from pydantic import Field
 
-from executor import Agent, Executor, InDoubt, PlannedCalls, Wait, World
-from executor.events import answers
+import executor
+from executor import ActionPlan, ActionResult, Agent, Executor, InDoubt, PlannedCalls, Wait, World
 from executor.events.answers import HAPPENED, form_of
 from executor.events.open_questions import load_open_questions, post_answer, read_open_questions
 from executor.journal import Journal
 from executor.testing import run_virtual
+from executor.tools.results import Metrics
 from planner import Domain
 from planner.cli import main as command
 from planner.errors import InputError
@@ -42,10 +46,12 @@ class Office:
     domain: Domain = field(init=False)
     world: World = field(init=False)
     parameters: dict[str, Any] = field(default_factory=dict)
+    tries: int = 0
 
     def __post_init__(self) -> None:
         self.domain = Domain("office")
-        tags = ["irreversible", *(["needs_approval"] if self.kind == "approval" else [])]
+        tags = [] if self.kind in ("stuck", "limit") else ["irreversible"]
+        tags += ["needs_approval"] if self.kind == "approval" else []
         known = {"approval": Annotated[int, Field(default=60)], "value": int}
         values = {"amount": known[self.kind]} if self.kind in known else {}
         # what a waiting step brings about is what a second step needs: only that is an effect in the world
@@ -80,6 +86,25 @@ class Office:
     def ask_result(self) -> Wait:
         return Wait("Ada looks")
 
+    def ask_again(self) -> None:
+        self.done.append("ask")
+
+    def ask_flight(self) -> None:
+        raise InDoubt("the line is dead")
+
+    def ask_stuck(self) -> bool:
+        self.tries += 1
+        return self.tries > 1
+
+    def ask_limit(self) -> ActionResult:
+        return ActionResult(metrics=Metrics(cost=5))
+
+    async def prepare(self, place: Path) -> None:
+        """Let an earlier run do the step, or leave it in doubt, where the question is about that."""
+        if self.kind in ("again", "flight"):
+            await Executor(self.world, place).run(self.domain.problem(goal=["allowed"]), run=EARLIER)
+            self.done.clear()
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -100,7 +125,14 @@ KINDS = {
     "meaning": Kind("wait:", "sure", "perhaps", "never"),
     "event": Kind("wait:", {"success": True}, {}, "no"),
     "result": Kind("wait:", {"data": 5}, {}, "no"),
+    "again": Kind("again:", "yes", "perhaps", "no", ("ask", "act")),
+    "flight": Kind("flight:", HAPPENED, "{}", "it did not happen"),
+    "stuck": Kind("stuck:", "try again", "perhaps", "give up"),
+    "limit": Kind("limit:", "yes", "perhaps", "no"),
 }
+EARLIER = "earlier"
+NEVER_REFUSED = ("value", "doubt", "flight", "stuck", "limit", "again")
+"""Kinds that do not ask whether a step may be done; who says no to doing it again says that it is done."""
 EDITED = {"values": {"amount": 20}}
 
 
@@ -111,16 +143,23 @@ async def ask_to_fill(_: Any) -> Any:
 
 
 def make_executor(office: Office, place: Path) -> Executor:
-    return Executor(office.world, place, fill=ask_to_fill if office.kind == "value" else None)
+    ask = "later" if office.kind in ("stuck", "limit") else None
+    return Executor(office.world, place, fill=ask_to_fill if office.kind == "value" else None, ask=ask)
 
 
 async def ask_by_executor(office: Office, place: Path) -> None:
-    await make_executor(office, place).run(office.problem, run="r")
+    wanted: Any = office.problem
+    if office.kind == "limit":
+        steps = [{"id": each, "action": each} for each in ("ask", "act")]
+        limits = {"constraints": {"cost": 2}}
+        wanted = ActionPlan.model_validate({"steps": steps, "goal": ["acted"], "metadata": limits})
+    await make_executor(office, place).run(wanted, run="r")
 
 
 async def ask_by_agent(office: Office, place: Path) -> None:
     agent = Agent(office.world, office.domain.problem(), journal=place)
     agent.executor.fill = ask_to_fill if office.kind == "value" else None
+    agent.executor.ask = "later" if office.kind == "stuck" else None
     await agent.achieve(["acted"])
 
 
@@ -149,20 +188,15 @@ async def ask_by_mcp(office: Office, place: Path) -> None:
     assert asked["question"].startswith(KINDS[office.kind].prefix)
 
 
-async def ask_by_command(office: Office, place: Path) -> None:
+def ask_by_command(office: Office, place: Path) -> None:
     from doors.mcp_door import SERVED
 
     SERVED.append(office)
     words = ["run", str(write_world(place)), "--real", "--journal", str(place), "--run", "r", "--time-limit", "none"]
 
-    def run() -> None:
+    try:
         with pytest.raises(SystemExit):
             command(words)
-
-    try:
-        thread = Thread(target=run)
-        thread.start()
-        thread.join()
     finally:
         SERVED.remove(office)
 
@@ -197,7 +231,7 @@ async def call_server(office: Office, place: Path, name: str, arguments: dict[st
         return await client.call_tool(name, arguments)
 
 
-ASKERS: dict[str, Callable[[Office, Path], Awaitable[None]]] = {
+ASKERS: dict[str, Callable[[Office, Path], Coroutine[Any, Any, None] | None]] = {
     "Executor.run": ask_by_executor,
     "agent": ask_by_agent,
     "planned calls": ask_by_calls,
@@ -205,8 +239,12 @@ ASKERS: dict[str, Callable[[Office, Path], Awaitable[None]]] = {
     "MCP": ask_by_mcp,
     "command line": ask_by_command,
 }
-FILLS = {"Executor.run", "agent"}
-"""Doors that ask for missing values; at the others, a missing one is a wrong call."""
+ONLY_AT = {
+    "value": {"Executor.run", "agent"},  # at the other doors, a missing value is a wrong call
+    "stuck": {"Executor.run", "agent"},  # who has no `ask` gets a run that failed, or chooses the next step
+    "limit": {"Executor.run"},  # an `ActionPlan` states limits, a goal does not
+}
+"""The doors that ask questions of a kind, where these are not all."""
 
 
 def answer_here(office: Office, place: Path, run: str, question: str, answer: Any) -> None:
@@ -294,16 +332,19 @@ def go_on(office: Office, place: Path, run: str) -> None:
 
 def ask(office: Office, asker: str, place: Path) -> tuple[str, Any]:
     """Let the office be asked at a door, and return the run and its only question, as another process reads them."""
-    asyncio.run(ASKERS[asker](office, place))
+    asyncio.run(office.prepare(place))
+    asking = ASKERS[asker](office, place)
+    if asking is not None:
+        asyncio.run(asking)
     with Journal(place) as journal:
-        [run] = [each.run for each in journal.runs()]
+        [run] = [each.run for each in journal.runs() if each.run != EARLIER]
         [asked] = load_open_questions(journal, run).values()
     return run, asked
 
 
 def list_cells() -> Iterator[tuple[str, str, str]]:
     for kind, asker, answerer in product(KINDS, ASKERS, ANSWERERS):
-        if kind != "value" or asker in FILLS:
+        if asker in ONLY_AT.get(kind, ASKERS):
             yield kind, asker, answerer
 
 
@@ -342,7 +383,7 @@ def go_on_to_the_end(office: Office, place: Path, run: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "answerer"), [each for each in product(KINDS, ANSWERERS) if each[0] not in ("value", "doubt")]
+    ("kind", "answerer"), [each for each in product(KINDS, ANSWERERS) if each[0] not in NEVER_REFUSED]
 )
 def test_no_is_a_refusal(kind: str, answerer: str, tmp_path: Path) -> None:
     office, place = Office(kind), tmp_path / "runs.db"
@@ -357,6 +398,35 @@ def test_no_is_a_refusal(kind: str, answerer: str, tmp_path: Path) -> None:
         again = run_virtual(make_executor(office, place).run(office.problem, run="again"))
         assert (again.status.name, office.done) == ("WAITING", [])
         assert "was refused" in " ".join(again.questions[0].known)
+
+
+@pytest.mark.parametrize("answerer", ANSWERERS)
+def test_no_to_doing_it_again_leaves_it_done_once(answerer: str, tmp_path: Path) -> None:
+    office, place = Office("again"), tmp_path / "runs.db"
+    run, asked = ask(office, "Executor.run", place)
+    ANSWERERS[answerer](office, place, run, asked.question, "no")
+    assert office.done == ["act"]
+
+
+@pytest.mark.parametrize("answerer", ANSWERERS)
+@pytest.mark.parametrize("kind", ["stuck", "limit"])
+def test_who_gives_up_ends_the_run(kind: str, answerer: str, tmp_path: Path) -> None:
+    office, place = Office(kind), tmp_path / "runs.db"
+    run, asked = ask(office, "Executor.run", place)
+    ANSWERERS[answerer](office, place, run, asked.question, KINDS[kind].no)
+    with Journal(place) as journal:
+        assert read_open_questions(journal, run).end
+    assert (office.done, office.tries) == ([], 1 if kind == "stuck" else 0)
+
+
+@pytest.mark.parametrize("kind", ["stuck", "limit"])
+def test_a_process_that_asks_nobody_leaves_the_question_open(kind: str, tmp_path: Path) -> None:
+    office, place = Office(kind), tmp_path / "runs.db"
+    run, asked = ask(office, "Executor.run", place)
+    run_virtual(Executor(office.world, place).resume(run))
+    with Journal(place) as journal:
+        assert [*load_open_questions(journal, run)] == [asked.question]
+    assert office.done == []
 
 
 @pytest.mark.parametrize("answerer", ANSWERERS)
@@ -386,5 +456,36 @@ def test_the_form_of_a_question_says_what_fits(kind: str, tmp_path: Path) -> Non
 
 
 def test_every_kind_of_question_is_here() -> None:
-    prefixes = {getattr(answers, name) for name in ("FILL", "DOUBT", "WAIT")} | {"approve:"}
-    assert {each.prefix for each in KINDS.values()} == prefixes
+    """A name of a question begins with its kind: a text with a colon, and nothing else, that no other module begins."""
+    assert {each.prefix for each in KINDS.values()} == set(find_prefixes())
+
+
+OTHER_NAMES = {"file:", "log:", "script:"}
+"""What is written like the kind of a question, and is none: places of journals, items of its ledger, a model."""
+
+
+def find_prefixes() -> Iterator[str]:
+    """Yield the beginnings of names in the code of the executor."""
+    for path in Path(executor.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch("[a-z]+:", node.value):
+                yield from {node.value} - OTHER_NAMES
+
+
+DOORS_OF = {
+    "Executor.run": {"sequential", "parallel", "dag", "reactive", "policy", "timed", "hierarchical"}
+    | {"plan by hand", "named run", "worker", "nested run"},
+    "agent": {"agent", "room", "maintain", "when", "at", "every"},
+    "planned calls": {"planned calls", "pydantic-ai"},
+    "langgraph": {"langgraph"},
+    "MCP": {"mcp"},
+    "command line": {"command line"},
+}
+"""The registered doors that ask as a door here does, in other models or words."""
+OTHER_DOORS = {"without journal", "agent without journal", "calls without journal", "temporal"}
+"""Doors without a journal that another process reads, and Temporal, whose questions have tests of their own."""
+
+
+def test_every_door_is_here() -> None:
+    assert DOORS_OF.keys() == ASKERS.keys()
+    assert set().union(*DOORS_OF.values()) | OTHER_DOORS == DOORS.keys() | APART.keys()
