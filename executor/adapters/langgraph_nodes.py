@@ -19,7 +19,7 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import StructuredTool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.runtime import get_runtime
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
 from executor.adapters.offers import Offer
 from executor.adapters.planned_calls import PlannedCalls
@@ -89,22 +89,22 @@ def ask_node(calls: PlannedCalls) -> Any:
 
     The question is for what a call waits, whether a step in doubt happened, or any other but an approval. The node
     comes again while another one is open, and else goes on to the node "plan". An answer that does not fit has the
-    question asked again, with the `objection`.
+    question asked again, with the `objection`; one that comes after somebody else's is dropped.
     """
-    objections: dict[str, str] = {}
 
-    async def ask(state: Mapping[str, Any]) -> Any:  # noqa: ARG001 - the run knows what is asked
+    async def ask(state: Mapping[str, Any]) -> Any:
         _take_deps(calls)
-        question = await calls.find_question()
-        if question is None:
-            return Command(goto="plan")
-        name = question["question"]
-        shown = dict(question) | ({"objection": objections[name]} if name in objections else {})
-        answer = interrupt(shown)  # one alone: LangGraph counts the interrupts of a node
+        shown = state.get("question")
+        if shown is None:
+            question = await calls.find_question()
+            return Command(goto="plan" if question is None else _ask_for(question))
+        answer = interrupt(shown)  # what was shown is in the state: the answer is for no other question
         try:
-            await calls.answer(name, answer)
+            await calls.answer(shown["question"], answer)
         except InputError as error:
-            objections[name] = str(error)
+            question = await calls.find_question()
+            if question is not None and question["question"] == shown["question"]:
+                return Command(goto=_ask_for({**question, "objection": str(error)}))
         return Command(goto="ask")
 
     return _node(ask, "ask")
@@ -114,6 +114,10 @@ def _take_deps(calls: PlannedCalls) -> None:
     """Let handlers have the context of the graph as their deps, if it is given one: `graph.invoke(…, context=…)`."""
     with suppress(RuntimeError, KeyError, AttributeError):  # outside of a graph
         calls.take_deps(get_runtime().context)
+
+
+def _ask_for(question: Mapping[str, Any]) -> Send:
+    return Send("ask", {"question": dict(question)})
 
 
 async def _answer_call(

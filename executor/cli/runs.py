@@ -103,9 +103,10 @@ def _describe_as_json(found: OpenQuestions) -> str:
 
 
 def _list_questions(journal: AnyJournal, found: OpenQuestions, posted: Iterable[PostedAnswer]) -> Iterator[str]:
-    """Yield what a run asks and waits for, and the answers that it did not take."""
+    """Yield what a run asks and waits for, and the answers that it has not taken yet, or does not take."""
     from executor.events.open_questions import explain_late
 
+    told = {each.question: each.answer for each in posted if not each.objection}
     for asked in found.asked.values():
         choices = f" ({' or '.join(asked.choices)})" if asked.choices else ""
         yield f"{asked.question}  {asked.text}{choices}"
@@ -114,6 +115,8 @@ def _list_questions(journal: AnyJournal, found: OpenQuestions, posted: Iterable[
         until = "" if asked.until is None else time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(asked.until))
         if until:
             yield f"    {late}" if late else f"    until {until} UTC"
+        if asked.question in told:
+            yield f"    answered, and not taken yet: {told[asked.question]}"
     for step, wait in found.waits.items():
         yield f"{step}  {wait.get('text') or wait.get('event') or ''}".rstrip()
         if "flight" in wait:

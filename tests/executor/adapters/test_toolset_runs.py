@@ -657,3 +657,26 @@ def test_a_graph_asks_what_its_run_waits_for_also_in_a_new_process_and_again_whe
     calls = PlannedCalls(world, shop.problem(goal=["signed"]), run="r", journal=tmp_path / "runs.db")
     asyncio.run(calls.find_question())
     assert calls.is_reached
+
+
+def test_an_answer_is_for_the_question_that_was_shown_and_no_other(tmp_path) -> None:
+    shop, place = Domain("shop", types=["order"]), tmp_path / "runs.db"
+    shop.action("sign", {"o": "order"}, provides=["signed(o)"], tags=["trusted"])
+    world = World(shop)
+    world.handler("sign")(lambda o: Wait(f"May we for {o}?", choices={"yes": [f"signed({o})"], "no": []}))
+    problem = shop.problem(objects={"o1": "order", "o2": "order"}, goal=["signed(o1)", "signed(o2)"])
+
+    async def talk():
+        calls = PlannedCalls(world, problem, run="r", journal=place)
+        for order in ("o1", "o2"):
+            await calls.call("sign", {"o": order})
+        graph = planned_agent(calls, Obedient(), checkpointer=InMemorySaver())
+        config = {"configurable": {"thread_id": "1"}}
+        (first,) = (await graph.ainvoke({"messages": [("user", "sign")]}, config))["__interrupt__"]
+        await calls.answer(first.value["question"], "yes")  # at another door
+        (second,) = (await graph.ainvoke(Command(resume="no"), config))["__interrupt__"]
+        assert first.value["question"] != second.value["question"]
+        await graph.ainvoke(Command(resume="yes"), config)
+        return calls.is_reached
+
+    assert asyncio.run(talk())

@@ -279,8 +279,13 @@ def test_a_step_that_waits_for_a_choice_is_listed_beside_the_questions(tmp_path:
         post_answer(executor.journal, "r", "s1", "yes")
     with pytest.raises(SystemExit):
         command(["runs", "answer", str(place), "r"])
-    assert capsys.readouterr().out.startswith("wait:s1  Ada approves (yes or no)\n")
-    run_virtual(executor.resume("r", results={"s1": "yes"}))
+    listed = "wait:s1  Ada approves (yes or no)\n    sign() waits\n"
+    assert capsys.readouterr().out == listed
+    post_answer(executor.journal, "r", "wait:s1", "yes")
+    with pytest.raises(SystemExit):
+        command(["runs", "answer", str(place), "r"])
+    assert capsys.readouterr().out == listed + '    answered, and not taken yet: "yes"\n'
+    run_virtual(executor.resume("r"))
     with pytest.raises(SystemExit):
         command(["runs", "answer", str(place), "r"])
     assert capsys.readouterr().out == ""
