@@ -220,7 +220,7 @@ class Stepper:
         if refused is None or self._is_overtaken(another, plan):
             return
         if refused:
-            if f"approve:{record.id}" in self.state.answers and UNDECIDED not in refused:
+            if UNDECIDED not in refused:
                 self.clearance.flights.note_refusal(record, refused)
             self._end_unbegun(record, refused, another, repeatable=False)
             return
