@@ -34,8 +34,8 @@ from executor.loop.attempt import BUSY, Attempt
 from executor.observe import step_verdict as verdict
 from executor.observe.beliefs import Beliefs
 from executor.observe.observe import Lookout, LookResult, adopt_look
-from executor.observe.reports import read_report
-from executor.plans.created_objects import is_object, name_of
+from executor.observe.reports import NOTHING, Report, read_report
+from executor.plans.created_objects import is_object, name_of, term_of_value
 from executor.tools.containment import as_plain_text, contain_errors, log_failure, quote_value
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
@@ -267,7 +267,8 @@ class Aftermath:
             ways = await self._leave_out_changes_beside(record, attempt, ways)
             expected = ways[0]
         seen = [pattern for pattern in over if not looked.is_doubted(pattern)]
-        attempt, reported = self._read_report(record, attempt, seen)
+        attempt, report = self._read_report(record, attempt, seen)
+        looked, reported = self._dispute_reports(record, ways, report, looked)
         found = self._judge(action, attempt, looked, reported, expected)
         if len(ways) > 1:
             judge_way = partial(self._judge, action, attempt, looked, reported)
@@ -338,10 +339,8 @@ class Aftermath:
             action, attempt.result, expected, looked, self.state.beliefs, reported=reported, doubt=attempt.in_doubt
         )
 
-    def _read_report(
-        self, record: StepRecord, attempt: Attempt, seen: Collection[Atom]
-    ) -> tuple[Attempt, Mapping[Atom, bool]]:
-        """Return the attempt with the facts that its handler reports; an invalid report makes it a failure.
+    def _read_report(self, record: StepRecord, attempt: Attempt, seen: Collection[Atom]) -> tuple[Attempt, Report]:
+        """Return the attempt with what its handler reports; an invalid report makes it a failure.
 
         Observers find all facts of the patterns in `seen`.
         """
@@ -349,14 +348,30 @@ class Aftermath:
             lists = self._find_listed(record)
             found = read_report(attempt.result, self.state.beliefs, self.state.objects, lists, seen)
         except InputError as error:
-            return replace(attempt, result=replace(attempt.result, success=False, error=str(error)), raised=error), {}
+            return replace(
+                attempt, result=replace(attempt.result, success=False, error=str(error)), raised=error
+            ), NOTHING
         if found.found:
             self.emit(ObjectsFound(dict(found.found), str(record.step), found.entities))
             found = found.after_joining(self.state.beliefs)
         for fact, holds in found.strangers.items():
             reason = f"{record.step} reports {fact}: {self.state.beliefs.describe_stranger(fact)}"
             self.emit(Disagreement((fact,), reason, (Note(fact, holds, Provenance.REPORTED),)))
-        return attempt, found.facts
+        return attempt, found
+
+    def _dispute_reports(
+        self, record: StepRecord, ways: Sequence[verdict.Expected], report: Report, looked: LookResult
+    ) -> tuple[LookResult, Mapping[Atom, bool]]:
+        """Return `looked` with what the `report` contradicts itself about as unknown, and the other reported facts."""
+        beliefs = self.state.beliefs
+        facts = verdict.find_contradictions(ways, report, looked, beliefs)
+        if not facts:
+            return looked, report.facts
+        reason = f"{record.step} contradicts itself about {', '.join(map(str, facts))}"
+        notes = [Note(fact, None, Provenance.UNKNOWN, reason) for fact in facts]
+        more = LookResult(notes=notes, disagreements=[Disagreement(tuple(facts), reason)])
+        adopt_look(more, beliefs, self.emit, "observed", leaving=ways[0].facts)
+        return looked.with_more(more), {fact: holds for fact, holds in report.facts.items() if fact not in facts}
 
     def _find_listed(self, record: StepRecord) -> list[Atom]:
         """Return the patterns that the step lists."""

@@ -27,18 +27,20 @@ class Report:
     """Reported `facts` with their values; `strangers` are those about objects that the problem lacks.
 
     `found` are the types of the new objects that the result names, `entities` the Python values of some of them.
+    `contradicted` are the facts that it says both of: that they hold, and that they do not.
     """
 
     facts: Mapping[Atom, bool] = field(default_factory=dict)
     strangers: Mapping[Atom, bool] = field(default_factory=dict)
     found: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     entities: Mapping[str, Any] = field(default_factory=dict)
+    contradicted: tuple[Atom, ...] = ()
 
     def after_joining(self, beliefs: Beliefs) -> Report:
         """Return the report for `beliefs` that the found objects have joined."""
         known = {fact: holds for fact, holds in self.strangers.items() if not beliefs.describe_stranger(fact)}
         others = {fact: holds for fact, holds in self.strangers.items() if fact not in known}
-        return Report({**self.facts, **known}, others)
+        return Report({**self.facts, **known}, others, contradicted=self.contradicted)
 
 
 def read_report(
@@ -48,7 +50,7 @@ def read_report(
     lists: Sequence[Atom] = (),
     seen: Collection[Atom] = (),
 ) -> Report:
-    """Read what `result` reports, with the names of objects in the plan; the last report on a fact counts.
+    """Read what `result` reports, with the names of objects in the plan.
 
     `lists` are the patterns that the step lists: all their items are among the reported facts, unless observers find
     the items, as they do for the patterns in `seen`. Raises `InputError` for a literal or an object that cannot be
@@ -59,10 +61,13 @@ def read_report(
     domain = beliefs.simulation.problem.domain
     named = _read_found(result.found, beliefs, objects)
     literals: dict[Atom, bool] = {}
+    contradicted: list[Atom] = []
     for literal in result.observed:
         fact, holds = literal_of(literal)
         _check_fact(fact, domain)
-        literals[objects.renamed(fact)] = holds
+        named_fact = objects.renamed(fact)
+        contradicted += [named_fact] if literals.get(named_fact, holds) is not holds else []
+        literals[named_fact] = holds
     for pattern in lists if result.success else ():
         is_only = len(lists) == 1
         items = _read_listing(pattern, result, literals, named, beliefs, objects=objects, is_only=is_only)
@@ -84,7 +89,7 @@ def read_report(
     entities = {name: each for name, each in given.items() if name in found or _lacks_value(name, beliefs, objects)}
     found |= {name: beliefs.types_of(name) for name in entities if name not in found}
     found |= {name: _narrow_types(each, found[name], domain) for name, each in entities.items()}
-    return Report(facts, strangers, found, entities)
+    return Report(facts, strangers, found, entities, tuple([fact for fact in facts if fact in contradicted]))
 
 
 def _find_types(beliefs: Beliefs, named: Mapping[str, tuple[str, ...]], name: str) -> tuple[str, ...]:

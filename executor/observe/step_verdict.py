@@ -13,6 +13,7 @@ from executor.events.events import TRUSTED, UNCONFIRMED, Note, Provenance, StepS
 from executor.events.fluent_values import FluentValue, item_of, value_of
 from executor.observe.beliefs import Beliefs, is_in_place
 from executor.observe.observe import LookResult
+from executor.observe.reports import Report
 from executor.tools.results import SURE, ActionResult
 from planner.lightweight import dataclass, field, replace
 from planner.model import Action, Atom, Formula, Number, Outcome
@@ -133,6 +134,7 @@ def judge(
     missing: list[Formula] = []
     unseen: list[Formula] = []
     said = result.success and not doubt
+    disputed = {note.fact for note in looked.notes if note.holds is None}
     drifts: list[str] = []
     for fact, holds in expected.facts.items():
         found = looked.seen.get(fact)
@@ -143,7 +145,7 @@ def judge(
                 continue
         if found is None and reported.get(fact, holds) is holds:
             believes = trusts or (beliefs.is_trusted(fact) and not doubts)
-            if not (said and believes):
+            if not (said and believes) or fact in disputed:
                 unseen.append(fact)
         else:
             (seen if found is holds else missing).append(fact)
@@ -476,6 +478,20 @@ def judge_outcomes(
         return intended
     status = StepStatus.IN_DOUBT if doubt else intended.status
     return replace(intended, status=status, absent=False, known=False)
+
+
+def find_contradictions(ways: Sequence[Expected], report: Report, looked: LookResult, beliefs: Beliefs) -> list[Atom]:
+    """Return the facts that `report` makes unknown, as it says yes and no to them, or names effects of several `ways`.
+
+    Where it does so about what tells the ways apart, nothing of that is known. What was seen is not disputed.
+    """
+    about = [fact for fact in dict.fromkeys(fact for way in ways for fact in way.facts) if fact not in looked.seen]
+    apart = [fact for fact in about if len({way.facts.get(fact, beliefs.holds(fact)) for way in ways}) > 1]
+    told = {fact: holds for fact, holds in report.facts.items() if fact in about}
+    agreeing = [way for way in ways if any(way.facts.get(fact) is holds for fact, holds in told.items())]
+    is_mixed = len(agreeing) > 1 and not any(_is_consistent(way, told, about, beliefs) for way in ways)
+    twofold = [fact for fact in report.contradicted if fact not in looked.seen]
+    return list(dict.fromkeys([*twofold, *(apart if is_mixed or not set(apart).isdisjoint(twofold) else ())]))
 
 
 def _is_consistent(way: Expected, known: Mapping[Atom, bool], about: Iterable[Atom], beliefs: Beliefs) -> bool:

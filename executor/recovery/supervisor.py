@@ -299,13 +299,14 @@ class Supervisor:
         bars = [each for each in self.ladder.reasons if each.endswith(NOT_REPEATED)]
         failed = [each for each in trouble if not each.is_done]  # a doubt may have been settled: it happened
         causes = [*(state.describe_causes(failed) or self._asked or self._describe_lacking()), *bars]
+        leftovers = [*self._find_leftovers(trouble)]
         if state.undecided_questions:
             status = events.RunStatus.IN_DOUBT if self.list_open_doubts() else events.RunStatus.WAITING
-            return end_run(state, status, _compose_reason(causes, self.ladder.reasons))
+            return end_run(state, status, _compose_reason(causes, [*self.ladder.reasons, *leftovers]))
         await self.ladder.prove_impossible()
         status = events.RunStatus.FAILED if state.missing is None else events.RunStatus.IMPOSSIBLE
         once = self._find_tried_once(trouble) if status is events.RunStatus.FAILED else ()
-        reason = _compose_reason(causes, [*self.ladder.reasons, *once])
+        reason = _compose_reason(causes, [*self.ladder.reasons, *once, *leftovers])
         if state.model == OFFERED and status is events.RunStatus.FAILED:
             self.ladder.replanning.drop("no plan is known")  # what comes next is up to the driver
             return end_run(state, events.RunStatus.WAITING, reason)
@@ -327,6 +328,19 @@ class Supervisor:
             may_be_repeated = is_harmless(action) or bool(self.stepper.policy_of(record).retries)
             if not may_be_repeated and "irreversible" not in action.tags:
                 yield f"{record.step} was not tried again: {action.name} is not tagged idempotent, and has no retries"
+
+    def _find_leftovers(self, trouble: Sequence[StepRecord]) -> Iterator[str]:
+        """Yield for each step that did not create what it was to create what has turned up since it was begun."""
+        domain, objects = self.state.domain, self.state.objects
+        for record in trouble:
+            action = domain.actions.get(record.step.action)
+            if action is None or record.started is None:
+                continue
+            types = {*action.creates.values()}
+            since = [name for name, at in self.state.found.items() if at is not None and at >= record.started]
+            names = [name for name in since if not types.isdisjoint(objects.types_of(name))]
+            if names:
+                yield f"{record.step} may have left {', '.join(names)} behind: found after it was begun"
 
     async def end_undoing(self, trouble: Sequence[StepRecord] = ()) -> events.RunEnded:
         """Return the end of a run that was given up, by what was seen to be undone."""

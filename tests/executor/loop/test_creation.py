@@ -231,6 +231,7 @@ def opened(names, *, known=(), domain=None, **policy):
         ([None, "T-1"], (), "its result has no 'ticket' with a name"),
         ([True, "T-1"], (), "no 'ticket' with a name"),
         ([{"id": 5}, "T-1"], (), "no 'ticket' with a name"),
+        ([{"name": "my ticket"}, "T-1"], (), "no 'ticket' with a name"),
         ([["x"], "T-1"], (), "no 'ticket' with a name"),
         ([Ticket, "T-1"], (), "no 'ticket' with a name"),
     ],
@@ -246,7 +247,7 @@ def test_what_was_created_is_one_object_and_no_other(names, known, why):
 
 def test_stated_retries_create_nothing_again():
     """The handler has not said that it failed: it has created something."""
-    outcome, _, made = opened([["no name"], "T-1", "T-2"], retries=2, backoff=0, jitter=0)
+    outcome, _, made = opened([None, "T-1", "T-2"], retries=2, backoff=0, jitter=0)
     assert (outcome.status, made) == (RunStatus.FAILED, 2)
 
 
@@ -298,3 +299,38 @@ def test_a_result_renames_nothing_that_its_step_has_not_created():
     outcome = run_virtual(Executor(world).run(domain.problem(objects=[Person("ann")], goal=["called(ann)"])))
     assert outcome.status is RunStatus.SUCCEEDED
     assert set(seen) == {"ann"}
+
+
+@pytest.mark.parametrize("tags", [[], ["irreversible"]])
+@pytest.mark.parametrize("how", ["raises", "fails", "names nothing", "names it"])
+@pytest.mark.parametrize("model", ["sequential", "parallel", "dag", "reactive"])
+def test_the_reason_of_a_run_names_what_half_a_creation_has_left(model, how, tags):
+    domain, tickets = Domain("desk"), []
+    domain.action(
+        "create_ticket",
+        {"who": Person},
+        creates={"ticket": Ticket},
+        provides=["open(ticket)", "owner(ticket, who)"],
+        tags=tags,
+    )
+    world = World(domain)
+
+    @world.handler("create_ticket")
+    def create(who):  # noqa: ARG001 - the owner is never set
+        tickets.append("T-1")
+        if how == "raises":
+            raise RuntimeError("the line was lost")
+        created = {"ticket": Ticket("T-1")} if how == "names it" else {}
+        return ActionResult(success=how != "fails", error="no owner" if how == "fails" else "", created=created)
+
+    world.observer("open(_)", conclusive=True, settle_within=0)(lambda: tickets)
+    world.observer("owner(_, _)", conclusive=True, settle_within=0)(list)
+    goal = ["(exists (?t - Ticket) (and (open ?t) (owner ?t ann)))"]
+    outcome = run_virtual(Executor(world, model=model).run(domain.problem(objects=[Person("ann")], goal=goal)))
+    assert tickets == ["T-1"]
+    if tags and how in ("raises", "names nothing"):
+        assert outcome.status is RunStatus.IN_DOUBT
+        assert [each.creates for each in outcome.questions] == [("ticket",)]
+    else:
+        assert outcome.status is RunStatus.FAILED
+        assert "T-1" in outcome.reason
