@@ -157,9 +157,9 @@ class Compensation:
             forbidden=[Step(*key) for key in forbidden],
         )
         found = await self._search(look)
-        name = self.state.objects.real_fact
-        left = [f"{name(each.item)} is not as before: {each.reason}" for each in found.left]
-        left += [f"{name(each.item)} was written by {each.step}, which is irreversible" for each in found.exempt]
+        real = self.state.objects.real_fact
+        left = [f"{real(each.item)} is not as before: {each.reason}" for each in found.left]
+        left += [f"{real(each.item)} was written by {each.step}, which is irreversible" for each in found.exempt]
         left += [f"{each} is not as before: numbers are restored along with facts" for each in self._find_numbers()]
         cost = float(exact_sum(each.step.cost for each in found.steps))
         seconds = read_timer() - started
