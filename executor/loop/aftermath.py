@@ -35,7 +35,7 @@ from executor.observe import step_verdict as verdict
 from executor.observe.beliefs import Beliefs
 from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.observe.reports import NOTHING, Report, read_report
-from executor.plans.created_objects import is_object, name_of, term_of_value
+from executor.plans.created_objects import is_object, name_of
 from executor.tools.containment import as_plain_text, contain_errors, log_failure, quote_value
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
