@@ -17,7 +17,7 @@ class TimedLoop(Loop):
     """Drives one run of a plan in time to its end, or until it waits for an answer."""
 
     dispatcher: Dispatcher = field(kw_only=True)
-    _attended: tuple[int, int] = field(init=False, default=(-1, -1))
+    _attended: tuple[object, ...] = field(init=False, default=())
     """Counts of events and plan changes when a lateness was attended to last."""
     _lateness: str = field(init=False, default="")
     """The deadline that the plan cannot meet, if nothing has helped."""
@@ -62,7 +62,7 @@ class TimedLoop(Loop):
         if not late:
             self.dispatcher.held, self._lateness = False, ""
             return False
-        now = self.state.version, self.state.changes
+        now, is_asking = self._count_news(), self._is_asking
         if now == self._attended:
             return False
         self._attended = now
@@ -72,7 +72,8 @@ class TimedLoop(Loop):
         if await replanning.catch_up(late):
             self.dispatcher.held, self._lateness = False, ""
             return True
-        self._attended = self.state.version, self.state.changes
+        if not is_asking:  # else the steps that were put back ask the same again
+            self._attended = self._count_news()
         self.dispatcher.held, self._lateness = True, late
         return False
 
@@ -119,7 +120,7 @@ class TimedLoop(Loop):
         if overrun and not self.state.with_status(StepStatus.IN_DOUBT):  # somebody is asked about these first
             return end_run(self.state, RunStatus.FAILED, overrun)
         if self._lateness and not self.supervisor.is_needed:
-            self.stepper.replanning_requests.append(self._lateness)
+            self._request_replanning(self._lateness)
         if self.supervisor.is_needed:
             return await self.supervisor.recover()
         if self.stepper.blocked:

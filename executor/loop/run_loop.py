@@ -79,6 +79,8 @@ class Loop:
     _agenda_version: tuple[int, int, int] = field(init=False, default=OUTDATED)
     """Counts of plan changes, settled steps and steps passed over when the agenda was made."""
     _surprises_seen: int = field(init=False, default=-1)
+    _requested: tuple[object, ...] = field(init=False, default=())
+    """The latest request for another plan, and the state in which it was made."""
     _chosen: str = field(init=False, default="")
     """The step that the driver has chosen."""
 
@@ -195,7 +197,29 @@ class Loop:
             self.ladder.replanning.skip(start)
         elif start is None and not self.supervisor.is_called:
             why = self.stepper.conditions.find_objection(pending[0]) if pending else ""
-            self.stepper.replanning_requests.append("nothing of the plan works any more" + (f": {why}" if why else ""))
+            self._request_replanning("nothing of the plan works any more" + (f": {why}" if why else ""))
+
+    def _request_replanning(self, reason: str) -> None:
+        """Request another plan, for each `reason` once while steps wait for people and nothing else happens."""
+        now = reason, self._count_news()
+        if now != self._requested:
+            self.stepper.replanning_requests.append(reason)
+        self._requested = now
+
+    def _count_news(self) -> tuple[object, ...]:
+        """Count what has happened; while steps wait for people, what recovery does to them again and again is nothing.
+
+        It puts them back, and they ask the same again: nothing helps then but an answer.
+        """
+        state = self.state
+        if self._is_asking:
+            return len(state.finished), state.changes, tuple(state.open_questions)
+        return state.version, state.changes
+
+    @property
+    def _is_asking(self) -> bool:
+        """Whether a step waits for the answer to a question before it begins."""
+        return any("question" in (each.wait or {}) for each in self.state.with_status(StepStatus.WAITING))
 
     def _update_agenda(self) -> None:
         """Make a new agenda if the plan changed, a step in doubt was settled, or a failed step is passed over."""
