@@ -32,7 +32,7 @@ def describe_asker(flights: Flights, record: StepRecord, entries: Sequence[Entry
         state.run,
         state.occasion,
         accepts=_is_accepted(state, record, entries) or _is_denied(state, record, entries),
-        approves=_is_approved_again(state, record, describe_latest(entries)),
+        approves=is_approved_again(state, record, describe_latest(entries)),
         wants=_count_wanted(flights, record) > 0 and not own,
         repeats=_may_repeat(flights, record, own),
         may_ask=not state.plan.basis.is_unattended,
@@ -54,7 +54,7 @@ def _is_denied(state: RunState, record: StepRecord, entries: Sequence[Entry]) ->
     return (last.run, last.step) == (state.run, record.id) or find_word(state, record, last) is not None
 
 
-def _is_approved_again(state: RunState, record: StepRecord, earlier: tuple[str, ...]) -> bool:
+def is_approved_again(state: RunState, record: StepRecord, earlier: tuple[str, ...]) -> bool:
     """Return whether an approval that showed the `earlier` entries is meant for another time.
 
     A function that approves has to say so, as one that approves everything knows nothing of them.

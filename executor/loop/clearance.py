@@ -92,10 +92,15 @@ class Clearance:
         self._evidence = Evidence(self.state, self.emit, self.lookout, self.clock, self.stopped, self.flights)
         self._other_ways = OtherWays(self.state, self.flights, self._evidence)
 
-    async def describe_earlier(self, item: str) -> tuple[str, ...]:
-        """Describe what was done or refused before of the step `item`, for its approval, which answers for it then."""
+    async def describe_earlier(self, record: StepRecord, item: str, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Describe what was done or refused before of the step `item`, and what it is to replace with these `values`.
+
+        The approval of the step shows it, and answers for it then.
+        """
         _, entries = await self.flights.book.read(item)
-        return describe_latest(entries)
+        wanted = self._narrow(self.flights.describe(record), self._finder.find_effect(record), values)
+        known = frozenset(self.state.beliefs.simulation.facts)
+        return (*describe_latest(entries), *await self._other_ways.describe_replaced(record, wanted, known))
 
     async def is_done_by_other(self, record: StepRecord) -> bool:
         """Return whether a step that cannot begin is done already, or a person says or is asked whether it is."""

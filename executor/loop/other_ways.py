@@ -18,7 +18,7 @@ from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import Entry, Flight, Outcome
 from executor.ledger.rulings import FIRST, HELD, Asker, Ruling, Sight, Verdict, find_last_done, rule
-from executor.loop.asker import describe_asker, describe_replacement
+from executor.loop.asker import describe_asker, describe_replacement, is_approved_again
 from executor.loop.evidence import Evidence, View, find_last_time
 from executor.loop.flights import Flights
 from executor.loop.step_identity import Brought, mark_goal
@@ -61,6 +61,8 @@ class OtherWays:
                     if told is None:
                         continue
                 replaced = self._find_replaced(record, told, entries, known)
+                if replaced is not None and is_approved_again(self.state, record, (replaced.row,)):
+                    continue
                 if replaced is not None:
                     return replaced, None, view
                 if self._is_taken_into_account(record, item, wanted, told, known):
@@ -84,6 +86,16 @@ class OtherWays:
                     how = "was refused" if ruling.entry.outcome is Outcome.REFUSED else "was done"
                     return replace(ruling, row=f"{ruling.entry.text} is for the same, and it {how}"), None, view
         return Ruling(Verdict.BEGIN, FIRST), None, view
+
+    async def describe_replaced(self, record: StepRecord, wanted: Brought, known: AbstractSet[Atom]) -> list[str]:
+        """Describe what was done in another way and a step is to replace, for its approval, which answers for it."""
+        found, own = list[str](), self.flights.identify(record)
+        for item in await self.flights.find_like(record, wanted) if record.because else ():
+            _, entries, told = (None, (), None) if item == own else await self._read(item, wanted)
+            if told is not None and wanted.shares_only_goals(told):
+                replaced = self._find_replaced(record, told, entries, known)
+                found += [] if replaced is None else [replaced.row]
+        return found
 
     async def _read(self, item: str, wanted: Brought) -> tuple[Flight | None, list[Entry], Brought | None]:
         """Return the flight and the entries of another step that are for the same, and what the latest is for."""

@@ -506,7 +506,8 @@ class Stepper:
     ) -> str | None:
         """Return the reason of a refusal, an empty text for an approval, or None if undecided or stopped."""
         stopped = self.paused if another is None else self.aborted
-        earlier = await self.clearance.describe_earlier(item) if item else ()
+        told = {name: each for name, each in filled_in[0].items() if filled_in[1].get(name) != filling.DEFAULT}
+        earlier = await self.clearance.describe_earlier(record, item, told) if item else ()
         asked = asyncio.ensure_future(self.asker.ask_for_approval(record, action, *filled_in, earlier))
         return asked.result() if await wait_unless_cancelled(asked, stopped) else None
 

@@ -26,16 +26,21 @@ class Till:
     """A till at which an order is paid, and booked; `paid` has the payments, and `broken` the actions that fail."""
 
     def __init__(
-        self, *, timed: bool = False, seen: bool = True, broken: tuple[str, ...] = ("book",), approved: bool = False
+        self,
+        *,
+        timed: bool = False,
+        seen: bool = True,
+        broken: tuple[str, ...] = ("book",),
+        approved: tuple[str, ...] = (),
     ) -> None:
         self.domain, self.paid, self.broken = Domain("till", types=["order"]), [], {*broken}
         slow = {"duration": 9} if timed else {"cost": 9}
         time = {"duration": 1} if timed else {}
         order = {"o": "order"}
-        tags = ["irreversible", *(["needs_approval"] if approved else [])]
-        self.domain.action("pay", order, provides=["paid(o)"], tags=tags, **time)
+        tags = {each: ["irreversible", *(["needs_approval"] if each in approved else [])] for each in ("pay", "wire")}
+        self.domain.action("pay", order, provides=["paid(o)"], tags=tags["pay"], **time)
         self.declare_booking(time)
-        self.domain.action("wire", order, provides=["wired(o)"], tags=["irreversible"], **slow)
+        self.domain.action("wire", order, provides=["wired(o)"], tags=tags["wire"], **slow)
         self.domain.action("bookw", order, requires=["wired(o)"], provides=["booked(o)"], **time)
         self.objective = {"objective": "makespan"} if timed else {}
         self.bind(self.domain, seen=seen)
@@ -101,6 +106,30 @@ def test_the_answer_counts(answer, tmp_path):
     if answer == "yes":
         assert outcome.status is RunStatus.SUCCEEDED
     assert (till.paid, till.booked) == ((["pay", "wire"], ["o7"]) if answer == "yes" else (["pay"], []))
+
+
+@pytest.mark.parametrize(("answer", "paid"), [("yes", ["pay", "wire"]), ("no", ["pay"])])
+@pytest.mark.parametrize("seen", [True, False])
+def test_an_approval_that_shows_what_is_replaced_is_one_question(answer, paid, seen, tmp_path):
+    till = Till(approved=("wire",), seen=seen)
+    executor = open_executor(till, tmp_path)
+    outcome = run_virtual(executor.run(till.problem, run="a"))
+    [question] = outcome.questions
+    assert question.question.startswith("approve:")
+    assert "wire(o7) would be done in its place" in " ".join(question.known)
+    assert till.paid == ["pay"]
+    outcome = run_virtual(executor.resume("a", answers={question.question: answer}))
+    assert (till.paid, outcome.status.is_over, list(outcome.questions)) == (paid, True, [])
+
+
+@pytest.mark.parametrize(("said", "is_asked"), [(True, True), ("yes", True), ("again", False)])
+def test_a_function_that_approves_has_to_say_that_it_knows_what_is_replaced(said, is_asked, tmp_path):
+    till = Till(approved=("wire",))
+    outcome = run_virtual(open_executor(till, tmp_path, approve=lambda _: said).run(till.problem))
+    if is_asked:
+        check_asked(outcome, till)
+    else:
+        assert (outcome.status, till.paid) == (RunStatus.SUCCEEDED, ["pay", "wire"])
 
 
 def test_what_was_paid_by_report_alone_is_asked_about_too(tmp_path):
@@ -228,7 +257,7 @@ def test_another_method_of_a_task_is_asked(tmp_path):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_what_is_refused_is_not_paid_in_another_way(model, tmp_path):
-    till = Till(timed=model == "timed", approved=True)
+    till = Till(timed=model == "timed", approved=("pay",))
     executor = open_executor(till, tmp_path, **({} if model == "timed" else {"model": model}))
     waiting = run_virtual(executor.run(till.problem, run="a"))
     outcome = run_virtual(executor.resume("a", answers={waiting.questions[0].question: "no"}))
