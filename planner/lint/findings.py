@@ -216,6 +216,7 @@ def check_predicates(domain: DomainModel, uses: Usage, problem: Problem | None) 
     stated = {fact.predicate for fact in (*problem.initial, *problem.unknown)} if problem else set()
     timed = [fact for each in problem.timed for fact in each.provides] if problem else []
     stated |= {fact.predicate for fact in timed if isinstance(fact, Atom)}
+    stated |= {pattern.predicate for action in domain.actions.values() for pattern in action.lists}
     wanted = {atom.predicate for atom in wanted_atoms(problem)} if problem else set()
     open_ = _group_by_arity((x for x in uses.needed if x not in uses.provided and x in domain.predicates), domain)
     others = _group_by_arity((x for x in domain.predicates if x not in uses.needed), domain)

@@ -61,12 +61,13 @@ from planner.lint.trap_lint import (
     find_relevant_actions,
 )
 from planner.model.actions import Action, Constraint, ConstraintKind, Done, Happening
-from planner.model.domain import DomainModel, TypeHierarchy, resources_of, uncertain_actions
+from planner.model.domain import DomainModel, TypeHierarchy, lists_patterns, resources_of, uncertain_actions
 from planner.model.formulas import (
     OPEN,
     Atom,
     Exists,
     Forall,
+    Object,
     Variable,
     atoms_in,
     comparisons_in,
@@ -86,6 +87,8 @@ if TYPE_CHECKING:
     from planner.explain.single_repairs import Repair
 
 _SUPPOSE: Final = "@suppose-"
+_LISTED: Final = "@listed-"
+"""Begins the names of objects that stand for those that turn up."""
 MOST_STEPS: Final = 3000
 """Ground actions of a problem in which dead ends, and two values of an item in the goal, are looked for."""
 
@@ -117,8 +120,12 @@ class Possible:
 
 
 def relax(problem: Problem, limits: Limits) -> Possible:
-    """Compute relaxed reachability in `problem`, with every outcome and all unknown facts; raises `LimitReached`."""
-    source = _provide_unknown_facts(problem) if problem.unknown else problem
+    """Compute relaxed reachability in `problem`, with every outcome, all unknown facts, and all that may be listed.
+
+    Raises `LimitReached`.
+    """
+    source = _add_listed(problem) if lists_patterns(problem.domain) else problem
+    source = _provide_unknown_facts(source) if source.unknown else source
     ways: Mapping[str, OutcomeOf] = {}
     if uncertain_actions(problem.domain):
         found = determinize(source)
@@ -131,6 +138,16 @@ def relax(problem: Problem, limits: Limits) -> Possible:
     applied = [schema.schema.action.name for schema in schemas if schema.rule.found.rows]
     names = frozenset([ways[name].action if name in ways else name for name in applied])
     return Possible(normal, names, database, tuple(schemas))
+
+
+def _add_listed(problem: Problem) -> Problem:
+    """Add to `problem` an object for each type that listings may name, and leave the items of listings unknown."""
+    lists = [pattern for action in problem.domain.actions.values() for pattern in action.lists]
+    patterns = [Atom(x.predicate, tuple([OPEN if is_variable(arg) else arg for arg in x.args])) for x in lists]
+    kinds = {kind.types: None for each in patterns for kind in problem.domain.predicates[each.predicate].parameters}
+    listed = [Object(f"{_LISTED}{number}", types) for number, types in enumerate(kinds)]
+    unknown = tuple(dict.fromkeys([*problem.unknown, *patterns]))
+    return replace(problem, objects=(*problem.objects, *listed), unknown=unknown)
 
 
 def _provide_unknown_facts(problem: Problem) -> Problem:
@@ -151,7 +168,7 @@ def check_reach(problem: Problem, reach: Possible) -> Iterator[Finding]:
 
     Reachability ignores deletes, so that every finding is certain, but some may be missing.
     """
-    members = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
+    members = TypeHierarchy(problem.domain.types).objects_by_type(_add_listed(problem).all_objects)
     for action in problem.domain.actions.values():
         if action.name not in reach.actions and find_contradiction(action.requires) is None:
             yield from _explain_never_applies(action, members, reach, problem)

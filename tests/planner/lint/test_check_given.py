@@ -173,3 +173,18 @@ def test_the_schema_accepts_what_the_reader_does(text: str) -> None:
     documents = parse_yaml(text, "x")
     assert all(schema.is_valid(each) for each in [*documents, documents])
     assert not schema.is_valid({"domain": "d", "actoins": {}})
+
+
+def _shop(requires: str) -> list[str]:
+    """Return the findings on a shop whose orders are listed, and closed where `requires` holds."""
+    shop = Domain("shop", types=["order"])
+    shop.predicate("pending", "order")
+    shop.action("list_orders", lists="pending(_)", tags=["read_only"])
+    shop.action("close", {"o": "order"}, requires=["pending(o)", requires], provides=["not pending(o)"])
+    problem = shop.problem(goal="(forall (?o - order) (not (pending ?o)))")
+    return [f"{each.code} {each.place}" for each in check_problem(problem)]
+
+
+def test_what_is_listed_may_turn_up_and_what_it_lacks_is_still_found() -> None:
+    assert _shop("pending(o)") == []
+    assert _shop("signed(o)") == ["FT114 predicate signed"]
