@@ -226,6 +226,29 @@ def test_an_event_that_comes_while_the_plan_is_searched_is_kept(speaker):
     assert executor.announce("paid") == 0
 
 
+@pytest.mark.parametrize("pauses", range(4))
+@pytest.mark.parametrize("stay", [True, False])
+def test_an_event_that_comes_while_the_plan_is_searched_is_kept(stay, pauses):
+    domain = Domain("bells")
+    domain.action("ring", {}, provides=["rung"], tags=["trusted"])
+    world = World(domain)
+    world.handler("ring")(lambda: Wait(event="bell"))
+    executor = Executor(world, stay=stay)
+
+    async def main():
+        run = executor.start(domain.problem(goal=["rung"]), run="r")
+        for _ in range(pauses):
+            await asyncio.sleep(0)
+        with pytest.raises(RunError, match="no plan yet"):
+            run.state.steps  # noqa: B018 - it is being searched
+        assert executor.announce("bell", 7) == 0
+        return await run
+
+    outcome = run_virtual(main())
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert outcome.steps[0].result["data"] == 7
+
+
 @pytest.mark.parametrize("stay", [True, False])
 def test_an_event_that_comes_early_is_kept_for_who_waits_first(stay):
     domain = Domain("two")
