@@ -207,25 +207,6 @@ def test_a_mistake_in_another_thread_is_told_there():
         run.complete("s1")
 
 
-@pytest.mark.parametrize("speaker", ["executor", "run"])
-def test_an_event_that_comes_while_the_plan_is_searched_is_kept(speaker):
-    domain = Domain("till")
-    domain.action("wait_for_pay", {}, provides=["paid"], tags=["trusted"])
-    world = World(domain)
-    world.handler("wait_for_pay")(lambda: Wait(event="paid"))
-    executor = Executor(world, stay=True)
-
-    async def main():
-        run = executor.start(domain.problem(goal=["paid"]), run="r")
-        assert (executor if speaker == "executor" else run).announce("paid", {"amount": 5}) == 0
-        return await run
-
-    outcome = run_virtual(main())
-    assert outcome.status is RunStatus.SUCCEEDED
-    assert outcome.steps[0].result["data"] == {"amount": 5}
-    assert executor.announce("paid") == 0
-
-
 @pytest.mark.parametrize("pauses", range(4))
 @pytest.mark.parametrize("stay", [True, False])
 def test_an_event_that_comes_while_the_plan_is_searched_is_kept(stay, pauses):
