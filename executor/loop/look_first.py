@@ -102,7 +102,8 @@ class FirstLook:
         begun = self.state.with_status(*BEGUN)
         brought = {fact for record in begun for fact in self._finder.find_declared(record.step)}
         for record in steps:
-            for fact in beliefs.facts_of_precondition(record.step):
+            conditional = beliefs.facts_of_effects(record.step) if self.state.is_irreversible(record) else []
+            for fact in [*beliefs.facts_of_precondition(record.step), *conditional]:
                 if fact not in brought and not beliefs.is_noted(fact):
                     yield fact
             brought.update(self._finder.find_declared(record.step))
