@@ -305,7 +305,7 @@ def _decide_status(
         if came and not missing and not unseen:
             return StepStatus.SUCCEEDED, f"{said}, but all its effects were seen"
         if came:
-            return StepStatus.PARTIAL, f"{said}; of its effects, {_join_facts(came)} came about"
+            return StepStatus.PARTIAL, f"{said}; of its effects, {_join_facts(came, expected)} came about"
         return (StepStatus.IN_DOUBT if doubt else StepStatus.FAILED), said
     if missing:
         if came:
@@ -330,8 +330,8 @@ def _explain_unseen(unseen: Sequence[Formula], expected: Expected, looked: LookR
     return "; ".join([*reasons, *([f"nobody looked at {_join_facts(others, expected)}"] if others else [])])
 
 
-def _join_facts(facts: Iterable[Formula], expected: Expected | None = None) -> str:
-    denied = {fact for fact, holds in expected.facts.items() if not holds} if expected else ()
+def _join_facts(facts: Iterable[Formula], expected: Expected) -> str:
+    denied = {fact for fact, holds in expected.facts.items() if not holds}
     named = [f"not {fact}" if fact in denied else str(fact) for fact in facts]
     return ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
 

@@ -166,3 +166,20 @@ def test_planned_calls_of_two_accounts_have_sessions_of_their_own(tmp_path):
             return (await calls.call("prepare")).status
 
     assert [asyncio.run(prepare(each)) for each in ("account 7", "account 8")] == ["SUCCEEDED"] * 2
+
+
+def test_the_reason_of_a_step_says_of_an_effect_that_it_has_ended():
+    domain, open_orders = Domain("desk", types=["order"]), ["o7"]
+    domain.action("pay", {"o": "order"}, provides=["paid(o)", "not pending(o)"], tags=["irreversible"])
+    world = World(domain)
+
+    @world.handler("pay")
+    def pay(o: str) -> None:
+        open_orders.remove(o)
+        raise ConnectionError("the answer was lost")
+
+    world.observer("pending(_)", conclusive=True, settle_within=0)(lambda: [*open_orders])
+    problem = domain.problem(objects={"o7": "order"}, initial=["pending(o7)"], goal=["paid(o7)"])
+    outcome = run_virtual(Executor(world).run(problem))
+    assert outcome.status is RunStatus.IN_DOUBT
+    assert "of its effects, not pending(o7) came about" in outcome.reason
