@@ -33,6 +33,7 @@ from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.domain import numeric_fluents
 from planner.model.formulas import comparisons_in, conjunction
 from planner.plan import Step
+from planner.semantics.numeric_state import bounds_on
 from planner.semantics.step_effects import staleness_of
 
 if TYPE_CHECKING:
@@ -109,12 +110,19 @@ def find_blind_spots(actions: Sequence[Action], world: World, *, stated: bool = 
         named = fluents.union(domain.predicates)
     else:
         conditions = [part for each in careful for part in (each.requires, each.throughout, each.at_start.requires)]
+        conditions += [bound for each in careful for bound in _list_bounds(each, domain)]
         read = [term.predicate for each in conditions for part in comparisons_in(each) for term in part.functions]
         named = find_predicates(conditions, domain).union(fluents.intersection(read))
     seen = {each.pattern.predicate for each in world.observers if _sees_all(each)}
     is_proposed = any("unconfirmed" in each.tags for each in actions)
     trusted = {name for name, each in domain.predicates.items() if "trusted" in each.tags and not is_proposed}
     return named - seen - trusted - domain.derived
+
+
+def _list_bounds(action: Action, domain: DomainModel) -> Iterator[Formula]:
+    """Yield the bounds of numbers that an action changes: they are conditions of it."""
+    for fluent in dict.fromkeys(each.fluent for each in action.numbers):
+        yield from bounds_on(fluent, [each for each in action.numbers if each.fluent == fluent], domain)
 
 
 def _sees_all(observer: Observer) -> bool:
