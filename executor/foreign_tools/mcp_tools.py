@@ -105,13 +105,13 @@ class McpSource:
         """Connect, tell `is_there` the client or the error, and disconnect when the connection is to end."""
         listener: asyncio.Task[None] | None = None
         try:
-            client = self._sdk.Client(await self._find_transport(), message_handler=self._take_message)
-            found = await self._stack.enter_async_context(client)
+            made = self._sdk.Client(await self._find_transport(), message_handler=self._take_message)
+            client = await self._stack.enter_async_context(made)
             with suppress(Exception):  # servers of 2026 tell of changes in a stream; others otherwise, or not at all
-                stream = await self._stack.enter_async_context(found.listen(tools_list_changed=True))
+                stream = await self._stack.enter_async_context(client.listen(tools_list_changed=True))
                 listener = asyncio.create_task(self._listen(stream))
             if not is_there.done():
-                is_there.set_result(found)
+                is_there.set_result(client)
             await self._ending.wait()
         except Exception as error:  # noqa: BLE001 - told to whoever waits for the connection
             if not is_there.done():
