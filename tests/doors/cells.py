@@ -137,6 +137,12 @@ REFUSALS = (
     ),
     Refusal(
         "resumed",
+        "is not to be done",
+        "a name is that of one run: whose run has failed, as a person wanted no other payment, takes another name",
+        lambda story: "named run" in story.names and story.told[-1].status == "FAILED",
+    ),
+    Refusal(
+        "resumed",
         "budget",
         "there is no money to pay again, and nobody can say for sure that it was paid",
         lambda story: story.scene.has_budget and (story.scene.sight != "conclusive" or story.fault.looks == "disagree"),
