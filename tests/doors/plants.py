@@ -174,8 +174,8 @@ def forget_doubt(patch: Patch) -> None:
     patch.setattr(flights, "outcome_of", lambda status, **_: Outcome.DONE if status.is_done else Outcome.NOT_DONE)
     decide = step_verdict._decide_status
 
-    def fail(*given: Any) -> Any:
-        status, reason = decide(*given)
+    def fail(*given: Any, **named: Any) -> Any:
+        status, reason = decide(*given, **named)
         return (StepStatus.FAILED if status is StepStatus.IN_DOUBT else status), reason
 
     patch.setattr(step_verdict, "_decide_status", fail)
