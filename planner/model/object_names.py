@@ -8,17 +8,19 @@ the quotes: `customer:"x"`.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from typing import Final, Protocol
+from functools import cache, lru_cache
+
+from planner.lightweight import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    import re
 
 NAME: Final = r"[^\s(),;?!='\"\[\]{}|\ud800-\udfff]+"
 """A name without quotes: no space, and no sign that the notation itself uses."""
-_PLAIN: Final = re.compile(rf"{NAME}\Z")
-_QUOTED: Final = re.compile(rf'(?:({NAME}):)?("(?:[^"\\]|\\.)*")', re.DOTALL)
-_STANDS_ALONE: Final = re.compile(rf"(?<![^\s(,=<>]){_QUOTED.pattern}(?![^\s),=!<>])", re.DOTALL)
+_PLAIN: Final = rf"{NAME}\Z"
+_QUOTED: Final = rf'(?:({NAME}):)?("(?:[^"\\]|\\.)*")'
+_STANDS_ALONE: Final = rf"(?<![^\s(,=<>]){_QUOTED}(?![^\s),=!<>])"
 
 
 class Terms(Protocol):
@@ -29,7 +31,7 @@ class Terms(Protocol):
 
 def is_name(text: object) -> bool:
     """Return whether `text` is a name that needs no quotes."""
-    return isinstance(text, str) and text not in ("_", "-") and _PLAIN.match(text) is not None
+    return isinstance(text, str) and text not in ("_", "-") and _compile(_PLAIN).match(text) is not None
 
 
 @lru_cache(maxsize=16384)
@@ -46,20 +48,20 @@ def qualified_term(name: str, kind: str) -> str:
 @lru_cache(maxsize=16384)
 def object_name(term: str) -> str:
     """Return the name of the object that `term` stands for; any text that is no term in quotes stays."""
-    quoted = _QUOTED.fullmatch(term) if term.endswith('"') else None
+    quoted = _compile(_QUOTED).fullmatch(term) if term.endswith('"') else None
     name = None if quoted is None else _unquote(quoted[2])
     return term if name is None else name
 
 
 def term_type(term: str) -> str | None:
     """Return the type that `term` has before its quotes; None where it has none."""
-    quoted = _QUOTED.fullmatch(term) if term.endswith('"') else None
+    quoted = _compile(_QUOTED).fullmatch(term) if term.endswith('"') else None
     return None if quoted is None else quoted[1]
 
 
 def read_term(text: str) -> str:
     """Return the term that `text` is, or else the term of the object with this name."""
-    quoted = _QUOTED.fullmatch(text) if text.endswith('"') else None
+    quoted = _compile(_QUOTED).fullmatch(text) if text.endswith('"') else None
     name = None if quoted is None else _unquote(quoted[2])
     if quoted is None or name is None:
         return term_of(text)
@@ -91,7 +93,7 @@ def protect_quoted(text: str) -> tuple[str, dict[str, str]]:
         terms[name] = read_term(quoted[0])
         return name
 
-    return _STANDS_ALONE.sub(stand_in, text), terms
+    return _compile(_STANDS_ALONE).sub(stand_in, text), terms
 
 
 def restore_quoted(text: str, terms: Mapping[str, str]) -> str:
@@ -101,13 +103,24 @@ def restore_quoted(text: str, terms: Mapping[str, str]) -> str:
     return text
 
 
+@cache
+def _compile(pattern: str) -> re.Pattern[str]:
+    import re  # imported here: reading and grounding PDDL do without it, and it takes long to import
+
+    return re.compile(pattern, re.DOTALL)
+
+
 def _quote(name: str) -> str:
+    import json
+
     written = json.dumps(name, ensure_ascii=False)
     return "".join([each if each.isprintable() else json.dumps(each)[1:-1] for each in written])
 
 
 def _unquote(quoted: str) -> str | None:
     """Return the name in quotes; None where the text is no string of JSON."""
+    import json
+
     try:
         return str(json.loads(quoted, strict=False))
     except ValueError:
