@@ -277,7 +277,7 @@ def test_a_result_from_outside_completes_a_waiting_step_and_must_fit(on_temporal
         async with on_temporal(office.world) as executor:
             outcome = await executor.run(office.problem(["rung(k)"]))
             assert outcome.status is RunStatus.WAITING
-            with pytest.raises(InputError, match="waits for one of rung, broken"):
+            with pytest.raises(InputError, match="say one of: rung, broken"):
                 await executor.resume(outcome.run, results={"s1": "who knows"})
             with pytest.raises(RunError, match="waits for no result"):
                 await executor.resume(outcome.run, results={"s7": "rung"})
