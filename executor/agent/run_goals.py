@@ -28,7 +28,7 @@ from executor.plans.action_plan import ActionPlan, Basis, statement_of
 from executor.plans.prepare import PreparedPlan, add_alternatives
 from executor.run import Run, RunOutcome
 from executor.tools.context import LookContext
-from executor.tools.json_data import dump_json, load_json
+from executor.tools.kept_values import Keeper
 from planner.errors import InputError
 from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import dataclass, field, replace
@@ -222,13 +222,13 @@ class Runs:
         return replace(found, objects=tuple(objects.values()), initial=tuple(sorted(facts, key=str)))
 
     def _note_results(self, state: RunState) -> None:
-        """Keep the results of steps that provided facts which are sources of data parameters."""
+        """Keep the results of steps that provided facts which are sources of data parameters, as plans write them."""
         sources = {each.source.fact.predicate for each in _data_parameters(state.domain) if each.source is not None}
         facts = frozenset(self.problem.initial)
         for fact, id_ in state.providers.items():
             result = state.steps[id_].result
             if fact.predicate in sources and result is not None and state.steps[id_].status.is_done:
-                self.results[fact] = load_json(dump_json(result))
+                self.results[fact] = Keeper().keep(result)
         self.results = {fact: each for fact, each in self.results.items() if fact in facts}
 
     def _with_results(self, made: PreparedPlan) -> PreparedPlan:

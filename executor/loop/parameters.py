@@ -28,7 +28,7 @@ from executor.events.steps import StepRecord
 from executor.plans.action_plan import REFERENCE, references
 from executor.tools.containment import as_plain_text, contain_errors, describe_error, quote_value
 from executor.tools.json_data import dump_json_value
-from executor.tools.kept_values import HINT, Lost
+from executor.tools.kept_values import HINT, Lost, recall_value
 from executor.tools.results import NONE, Metrics
 from planner.errors import ForethoughtError, InputError
 from planner.lightweight import dataclass, replace
@@ -377,7 +377,7 @@ def _find_declared_value(
     if provider is not None:
         return field_of(state.steps[provider], path), f"step {provider}"
     if str(fact) in state.plan.results:
-        return _follow_path(state.plan.results[str(fact)], path, f"of {fact}"), EARLIER
+        return _follow_path(recall_value(state.plan.results[str(fact)]), path, f"of {fact}"), EARLIER
     return None
 
 

@@ -123,6 +123,10 @@ class ToolsetDoor(CallsDoor):
         return await self._run(message_history=self.history, deferred_tool_results=given)
 
 
+INTERRUPT = "interrupt "
+"""Begins the names of questions that a graph asks."""
+
+
 class GraphDoor(CallsDoor):
     """A graph of LangGraph, with a model that calls the first tool that it is offered."""
 
@@ -145,15 +149,16 @@ class GraphDoor(CallsDoor):
         if ended.get("__interrupt__"):
             value = ended["__interrupt__"][0].value
             text = "; ".join((value["text"], *value["known"]))
-            shown = f"approve {text}" if "approve" in value else f"{value['question']}: {text}"
-            return Told("WAITING", "a question", (Question("", "interrupt", shown, tuple(value["choices"])),))
+            shown = f"approve {text}" if "approve" in value else text
+            name = f"{INTERRUPT}{value.get('question', '')}"
+            return Told("WAITING", "a question", (Question("", name, shown, tuple(value["choices"])),))
         if self.calls.is_reached:
             return Told("SUCCEEDED")
         reports = self.calls.reports or [CallReport("", "REFUSED", reason=await self.calls.describe())]
         return await self._tell_open(reports[-1])
 
     async def answer(self, question: Question, answer: Any) -> Told:
-        if question.name != "interrupt":
+        if not question.name.startswith(INTERRUPT):
             return await super().answer(question, answer)
         from langgraph.types import Command
 

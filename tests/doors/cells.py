@@ -30,6 +30,7 @@ SCENES = (
     Scene("paid already", is_paid=True),
     Scene("budget", has_budget=True),
     Scene("typed", has_types=True),
+    Scene("typed blind", sight="blind", has_types=True),
     Scene("reported within", reports="within"),
     Scene("reported over", reports="over"),
     Scene("found", has_found=True),
