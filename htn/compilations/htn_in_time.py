@@ -6,8 +6,9 @@ nor the networks of the decomposition. A task that comes before another one ends
 of their starts, the steps of a plan decompose the tasks as a sequence. Changes at known times are tasks of it, too;
 where no schedule fits the first decompositions, a clock is part of the state (`htn.compilations.known_changes`).
 
-So what is proved of the costs of sequences holds in time as well. Of the makespan, no search over sequences proves more
-than a lower bound: that of one thing after another where all networks are in order, or the critical path to the goal.
+Sequences are a restriction: a step may need another one throughout, or a longer one. So their bounds, and that there
+is none, are proofs only where no plan is anything else (`_are_all_plans`). Of the makespan, the critical path to the
+goal is a lower bound in any case.
 """
 
 from __future__ import annotations
@@ -28,15 +29,14 @@ from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.model import Number, Problem, is_temporal
 from planner.model.arithmetic import as_number, exact_value
-from planner.model.problem import Metric, NumericMetric, counts_makespan_alone
-from planner.model.timing import TOTAL_TIME
+from planner.model.problem import Metric, counts_makespan_alone
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, Step, StepTime, StoppedBy, unsupported_result
 from planner.portfolio.search_history import Recorder
 from planner.scheduling.epoch_order import order_by_epochs
 from planner.scheduling.happening_schedule import EVENT, Moment, find_times
 from planner.scheduling.waiting import wait_in_turn
-from planner.semantics.durations import SEPARATION
+from planner.semantics.durations import SEPARATION, effects_depend_on_choice
 from planner.semantics.snap_actions import SnapProblem, make_snap_problem
 from planner.task.ground_task import INFINITY
 from planner.validation.timed_replay import TimedReplay, in_turn
@@ -49,6 +49,8 @@ def is_in_time(problem: HtnProblem) -> bool:
 
 
 UNPROVED: Final = "where times count, plans of tasks are not proved the best: more time does not help"
+NO_SEQUENCE: Final = "no sequence of steps decomposes the tasks; plans whose steps need each other were not searched"
+NONE_IN_TIME: Final = "no sequence of steps was found that meets the deadlines and windows"
 
 
 FIRST_SHARE: Final = 0.4
@@ -62,7 +64,7 @@ def as_sequences(problem: HtnProblem) -> HtnProblem:
     Where plans in time are compared by the costs of their steps alone, so are sequences; else by their durations.
     Changes at known times are tasks of it.
     """
-    classical = compile_sequential(problem.classical, by_costs=timed_part(problem).metric is Metric.COST)
+    classical = compile_sequential(problem.classical, by_costs=isinstance(problem.classical.metric, Metric))
     domain = replace(problem.domain, classical=classical.domain)
     sequential = replace(problem, classical=classical, domain=domain, seal=())
     timed = problem.classical
@@ -78,7 +80,7 @@ def as_plain_plans(problem: HtnProblem, plan: Plan) -> Iterator[Plan]:
     if not classical.timed:
         yield Plan(price_sequence(sequential, plan.steps), sequential, plan.tree)
         return
-    timed = plan if plan.times else replace(in_turn(timed_part(problem), plan.steps), tree=plan.tree)
+    timed = plan if plan.times else replace(in_turn(problem.classical, plan.steps), tree=plan.tree)
     for each in put_in(timed, classical, make_snap_problem(classical)):
         yield Plan(price_sequence(sequential, each.steps), sequential, each.tree)
 
@@ -114,8 +116,8 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
         return unsupported_result(error.construct)
     best: list[Plan] = []
     limits, recorder = options.limits(), Recorder()
-    is_cost = timed_part(problem).metric is Metric.COST
-    is_bounded = is_cost and not classical.timed
+    is_cost, are_all = isinstance(classical.metric, Metric), _are_all_plans(problem)
+    is_bounded = is_cost and are_all
 
     def take(plan: Plan | None) -> bool:
         timed = None if plan is None else schedule_tasks(problem, plan)
@@ -137,13 +139,36 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
         recorder.take_turns(found.history, began)
         take(found.plan)
         if best:
-            least = None if classical.timed else found.lower_bound
+            least = found.lower_bound if are_all else None
             bound = least if is_cost else _bound_makespan(problem, least, limits)
             return recorder.finish(limits.elapsed, _answer(best[-1], bound, found))
-    if found.plan is None and not (classical.timed and found.status is Status.UNSOLVABLE):
+    if found.plan is None and (found.status is not Status.UNSOLVABLE or are_all or _is_unreachable(problem, limits)):
         return found
-    reason = "no sequence of steps was found that meets the deadlines and windows"
+    reason = NO_SEQUENCE if found.plan is None else NONE_IN_TIME
     return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, statistics=found.statistics, reason=reason)
+
+
+def _are_all_plans(problem: HtnProblem) -> bool:
+    """Return whether every plan is a schedule of a sequence of whole steps, each as short as it can be.
+
+    So it is where nothing asks for a plan in time but a deadline, and where all networks are in order.
+    """
+    classical = problem.classical
+    if not is_temporal(classical):
+        return True
+    if classical.timed or not has_known_durations(classical.domain):
+        return False
+    networks = [problem.network, *[each.network for each in problem.domain.methods.values()]]
+    is_in_turn = all(each.is_sequence for each in networks)
+    return is_in_turn and not any(map(effects_depend_on_choice, classical.domain.actions.values()))
+
+
+def _is_unreachable(problem: HtnProblem, limits: Limits) -> bool:
+    """Return whether no steps in time reach the goal, whatever tasks they are for."""
+    with contextlib.suppress(UnsupportedError, LimitReached):
+        classical = problem.classical
+        return ground_temporal(classical, make_snap_problem(classical), limits).source.task.unreachable_goal is not None
+    return False
 
 
 def _choose_searches(
@@ -170,16 +195,13 @@ def _answer(plan: Plan, bound: Number | None, found: Result) -> Result:
 def _bound_makespan(problem: HtnProblem, least: Number | None, limits: Limits) -> Number | None:
     """Return a lower bound on the makespan; None where plans are compared by more.
 
-    No sequence lasts less than `least` if steps of known duration cost what they last. Where nothing may overlap, no
-    plan does, either; else none is shorter than the critical path to the goal.
+    `least` is that of one step after another, if no plan is anything else; none is shorter than the critical path.
     """
-    if not counts_makespan_alone(timed_part(problem)):
+    if not counts_makespan_alone(problem.classical):
         return None
-    networks = [problem.network, *[each.network for each in problem.domain.methods.values()]]
-    is_in_turn = all(each.is_sequence for each in networks) and has_known_durations(problem.classical.domain)
-    bounds = [least] if is_in_turn and least is not None else []
+    bounds = [] if least is None else [least]
     with contextlib.suppress(UnsupportedError, LimitReached):
-        bounds.append(_find_critical_path(timed_part(problem), limits))
+        bounds.append(_find_critical_path(problem.classical, limits))
     return max(bounds, default=None)
 
 
@@ -193,19 +215,13 @@ def _find_critical_path(problem: Problem, limits: Limits) -> Number:
     return 0 if seconds is None else seconds
 
 
-def timed_part(problem: HtnProblem) -> Problem:
-    """Return the classical part of `problem`, which counts the makespan where nothing else asks for a plan in time."""
-    classical = problem.classical
-    return classical if is_temporal(classical) else replace(classical, metric=NumericMetric(TOTAL_TIME))
-
-
 def schedule_tasks(problem: HtnProblem, plan: Plan) -> Plan | None:
     """Return `plan`, whose steps can be taken one after another, with the earliest times; None where it is late.
 
     The order of the tasks of its decomposition is kept. Where the steps may also start as soon as they can, and still
     decompose the tasks, that order is used if it ends earlier.
     """
-    classical = timed_part(problem)
+    classical = problem.classical
     try:
         snap = make_snap_problem(classical)
         plan, sequence = take_out(plan, snap)
@@ -233,7 +249,7 @@ def _time(problem: HtnProblem, plan: Plan, times: Sequence[StepTime] | None) -> 
         return None
     order = sorted(range(len(times)), key=lambda place: (times[place].start, place))
     steps = [replace(plan.steps[place], cost=0) for place in order]
-    replay = TimedReplay(timed_part(problem), steps, [times[place] for place in order])
+    replay = TimedReplay(problem.classical, steps, [times[place] for place in order])
     if not replay.judge(None).valid:
         return None
     tree = plan.tree
@@ -310,7 +326,7 @@ def check_times(problem: HtnProblem, plan: Plan) -> Verdict:
 
     A plan without times gets the earliest ones.
     """
-    classical = timed_part(problem)
+    classical = problem.classical
     timed = plan if plan.times or not plan.steps else schedule_tasks(problem, plan)
     if timed is None:
         return Verdict(valid=False, cost=plan.cost, reason="its steps have no times that meet the deadlines")

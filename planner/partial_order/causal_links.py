@@ -18,6 +18,7 @@ from planner.model import Atom, Literal, Not, Problem
 from planner.partial_order.number_order import Condition, NumberOrder
 from planner.partial_order.read_write_sets import Access, Patterns, find_accesses
 from planner.plan import Plan
+from planner.problem_kinds import check_classical
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -240,10 +241,12 @@ def partial_order(problem: Problem, plan: Plan) -> nx.DiGraph[int]:
     provides what the second needs), "threat" (the second undoes what the first needs, or what the first would undo), or
     "item" (one writes an item of `modifies`, or a numeric fluent, that the other reads or writes), and `links`, a tuple
     of causal links.
-    Every linearisation is a valid plan that ends in the same cost. Raises `PlanError` for an invalid plan.
+    Every linearisation is a valid plan that ends in the same cost. Raises `PlanError` for an invalid plan, and
+    `InputError` for a problem of another kind.
     """
     import networkx as nx
 
+    check_classical(problem, "partial_order", "the decomposition of the plan, plan.tree, orders its tasks")
     problem = for_steps(problem, plan.steps)
     found = find_accesses(problem, plan)
     links = find_links(found, problem.ran)

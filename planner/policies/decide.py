@@ -16,7 +16,7 @@ from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.garbage_collection import pause_collector
 from planner.lightweight import Any, Final, cast, replace
 from planner.limits import LimitReached, Limits, check_limits, never
-from planner.model import Formula, Number, Problem
+from planner.model import COST, Formula, Number, Problem
 from planner.model.domain import creates_objects, lists_patterns
 from planner.model.problem import NumericMetric, is_numeric
 from planner.model.unknown_numbers import find_unread
@@ -359,6 +359,8 @@ def unsupported_construct_of(problem: Problem) -> str:
     """Return a construct of `problem` that policies do not support; "" where they support all."""
     if problem.constraints and problem.unknown:
         return "constraints where facts are unknown"
+    if COST in problem.budgets and problem.unknown:
+        return "a budget on the cost where facts are unknown"
     if problem.deadline is not None:
         return "deadlines"
     if is_numeric(problem):

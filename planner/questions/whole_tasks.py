@@ -12,6 +12,7 @@ from functools import cached_property, partial
 
 from planner.compilations.adl import compile_adl
 from planner.garbage_collection import pause_collector
+from planner.grounding.action_tables import make_cost_function
 from planner.grounding.ground import ground_adl
 from planner.jit import library
 from planner.lightweight import Final, dataclass, replace
@@ -118,10 +119,11 @@ def _name_steps(steps: Collection[Step]) -> list[str]:
 
 def _instantiate_steps(plain: Problem, steps: Collection[Step]) -> Problem:
     """Return the plain ADL problem whose actions are these different steps, without parameters."""
-    actions = {
-        name: replace(instantiate(plain.domain.actions[step.action], step), name=name)
-        for name, step in zip(_name_steps(steps), steps, strict=True)
-    }
+    actions = {}
+    for name, step in zip(_name_steps(steps), steps, strict=True):
+        action = plain.domain.actions[step.action]
+        cost = (make_cost_function(action, plain)(step.arguments),)
+        actions[name] = replace(instantiate(action, step), name=name, cost=cost)
     return replace(plain, domain=replace(plain.domain, actions=actions))
 
 

@@ -33,6 +33,7 @@ from planner.model.problem import NumericMetric, is_numeric
 from planner.model.unknown_numbers import find_unread
 from planner.plan import Plan, Result, Statistics, Status, Step, StoppedBy, exact
 from planner.portfolio.incumbent import weaken_to_intended
+from planner.problem_kinds import is_other_problem
 from planner.repair.mending import mend
 from planner.reuse.templates import Values, make_valid_plan
 from planner.reuse.text_store import Store
@@ -348,9 +349,10 @@ class PlanCache:
 
         A plan of a search that ended by itself, such as with a proof, always will. Any other plan will if any plan does
         (`mode="first"`), or if its search had as much time as this one would have. `statistics.search` is "cache" or
-        "adapted" then. Problems with unknown facts or numbers are always searched, and with `plain` every problem is.
+        "adapted" then. Problems of other kinds, and with unknown facts or numbers, are always searched, and with
+        `plain` every problem is.
         """
-        if problem.unknown or find_unread(problem) or options.get("plain"):
+        if is_other_problem(problem) or problem.unknown or find_unread(problem) or options.get("plain"):
             return Recalled(solve(problem, **options))
         began = read_clock()
         shape = shape_of(problem)

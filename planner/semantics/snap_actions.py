@@ -264,14 +264,14 @@ def name_as_declared(text: str, problem: Problem) -> str:
     return text
 
 
-_BUSY: Final = r"busy ([^\s(]+)((?: \d+)*)(?:\(([^()]*)\))?"
+_BUSY: Final = r"busy ([^\s(]+)((?: \d+)+| _)?(?:\(([^()]*)\))?"
 """A fact that says that an item is in use: its predicate, the bound places where some are open, and the arguments."""
 
 
 def _name_item(found: re.Match[str], problem: Problem) -> str:
     """Return the item that a fact `found` by `_BUSY` says to be in use."""
     arguments = [each for each in (found[3] or "").split(", ") if each]
-    places = [int(place) for place in found[2].split()] or range(len(arguments))
+    places = [int(place) for place in (found[2] or "").split() if place != OPEN] or range(len(arguments))
     known = dict(zip(places, arguments, strict=False))
     declared = problem.domain.predicates.get(found[1])
     size = len(declared.parameters) if declared is not None else max([-1, *places]) + 1
@@ -312,7 +312,7 @@ class _ItemsInUse:
             for item in action.modifies:
                 bound = _bound_places(item)
                 places.setdefault(item.predicate, {})[bound] = None
-                name = _in_use(item.predicate, bound)
+                name = _in_use(item.predicate, bound, len(item.args))
                 declared = domain.predicates.get(item.predicate)
                 variables = tuple([declared.parameters[place] for place in bound]) if declared is not None else ()
                 predicates[name] = Predicate(name, variables)
@@ -386,7 +386,7 @@ class _ItemsInUse:
     def _facts_about(self, item: Atom) -> Iterator[Formula]:
         """Yield what holds if `item` is in use; an open argument of `item` stands for any object."""
         for bound in self.places.get(item.predicate, ()):
-            name = _in_use(item.predicate, bound)
+            name = _in_use(item.predicate, bound, len(item.args))
             fact = Atom(name, tuple([item.args[place] for place in bound]))
             if OPEN not in fact.args:
                 yield fact
@@ -401,14 +401,15 @@ class _ItemsInUse:
         """Yield the facts that say that the items which `action` modifies are in use."""
         for item in action.modifies:
             bound = _bound_places(item)
-            yield Atom(_in_use(item.predicate, bound), tuple([item.args[place] for place in bound]))
+            yield Atom(_in_use(item.predicate, bound, len(item.args)), tuple([item.args[place] for place in bound]))
 
 
 def _bound_places(item: Atom) -> tuple[int, ...]:
     return tuple([place for place, arg in enumerate(item.args) if arg != OPEN])
 
 
-def _in_use(predicate: str, bound: tuple[int, ...]) -> str:
-    """Return the predicate that says that an item is in use whose pattern binds these places."""
-    places = "".join([f" {place}" for place in bound])
-    return f"busy {predicate}" if bound == tuple(range(len(bound))) else f"busy {predicate}{places}"
+def _in_use(predicate: str, bound: tuple[int, ...], size: int) -> str:
+    """Return the predicate that says that an item of `size` arguments is in use whose pattern binds these places."""
+    if len(bound) == size:
+        return f"busy {predicate}"
+    return f"busy {predicate} {' '.join(map(str, bound)) or OPEN}"

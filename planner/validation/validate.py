@@ -20,7 +20,7 @@ from planner.model.problem import NumericMetric, find_constraint_on_unknown, is_
 from planner.model.unknown_facts import fix_unknown_facts
 from planner.model.unknown_numbers import find_unread
 from planner.plan import Plan, Step, Supposition, exact_sum, name_as_written
-from planner.problem_kinds import resolve_problem
+from planner.problem_kinds import is_other_problem, resolve_problem, service_of
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import ChangeHistory, Objection, Simulation
 from planner.semantics.step_effects import Changes
@@ -171,9 +171,13 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
     facts, the validator finds and lists suppositions that make the plan valid. It tries a `Plan`'s own first. Of an
     unknown number, a plan supposes the value that the problem has.
 
+    A problem of another kind is checked by the module that is registered for it.
+
     Never raises for a bad plan. Raises `InputError` for a malformed problem, and `UnsupportedError` for constraints on
     unknown facts, and for unknown facts beside numbers.
     """
+    if is_other_problem(problem):
+        return service_of(problem).validate(problem, steps if isinstance(steps, Plan) else Plan(tuple(steps), problem))
     _check_arguments(problem, steps)
     return check_steps(resolve_problem(problem), steps, claimed_cost=claimed_cost)
 

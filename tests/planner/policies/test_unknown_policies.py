@@ -145,3 +145,12 @@ def crowd():
 def test_what_policies_do_not_take(problem, construct) -> None:
     found = decide(problem())
     assert (found.status, found.reason) == (Status.UNSUPPORTED, construct)
+
+
+def test_a_budget_on_the_cost_is_refused_by_name() -> None:
+    town = Domain("town")
+    town.action("look", senses=["wet"])
+    town.action("go", requires=["not wet"], provides=["there"])
+    town.action("swim", provides=["there"], cost=3)
+    found = decide(town.problem(unknown=["wet"], goal=["there"], budgets={"cost": 4}))
+    assert (found.status, "a budget on the cost" in found.reason) == (Status.UNSUPPORTED, True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planner import InputError, PlanError, UnsupportedError, load, questions, validate
-from planner.plan import Status, StoppedBy
+from planner import InputError, PlanError, UnsupportedError, load, questions, read_documents, validate
+from planner.plan import Status, Step, StoppedBy
 
 DOMAIN = """(define (domain Harbor) (:requirements :strips :typing)
   (:types Car Pier)
@@ -222,3 +222,22 @@ def test_questions_about_all_states_refuse_what_search_does_not_see_whole():
     for ask in (questions.reachable_facts, questions.fact_landmarks, questions.optimal_first_steps):
         with pytest.raises(UnsupportedError, match="in a question about all states"):
             ask(problem)
+
+
+def test_a_plan_is_simplified_whose_costs_are_functions_of_the_parameters() -> None:
+    text = """
+domain: store
+types: {crate: object}
+functions: {weight: {parameters: {c: crate}}}
+actions:
+  lift: {parameters: {c: crate}, provides: ["lifted(c)"], cost: "weight(c)"}
+---
+problem: p
+objects: {big: crate, small: crate}
+values: {"weight(big)": 7, "weight(small)": 2}
+goal: ["lifted(small)"]
+"""
+    (problem,) = read_documents(text).problems
+    wasteful = [Step("lift", ("big",), 7), Step("lift", ("small",), 2)]
+    found = questions.simplify(problem, wasteful)
+    assert [found.given[place] for place in found.kept] == wasteful[1:]
