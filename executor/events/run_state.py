@@ -113,6 +113,8 @@ class RunState:
     """The runs that handlers have begun."""
     lost: frozenset[str] = frozenset()
     """Actions of its steps that this version of the domain declares lost."""
+    _overruled: set[Atom]
+    """The facts that a look has seen to be otherwise than was stated."""
     again: tuple[str, ...] = ()
     """Irreversible steps that the request wants done once more, though they were done before."""
 
@@ -121,8 +123,8 @@ class RunState:
     ) -> None:
         self.domain = domain
         self.plan = plan
-        self.source = problem
-        """The problem as it was stated."""
+        self.source, self._initial = problem, frozenset(problem.initial)
+        """The problem as it was stated, and the facts that held by that."""
         self.problem = add_spare_placeholders(problem, [each.step(domain) for each in plan.steps])
         """The problem with placeholders for created objects."""
         self.hierarchy = Hierarchy.of(plan, problem, methods, self.problem)
@@ -151,7 +153,7 @@ class RunState:
         self.patched: Counter[tuple[frozenset[Atom], tuple[Key, ...]]] = Counter()
         """How often the same rest of a plan was adopted while the same facts were believed."""
         self.rungs: list[events.RungTaken] = []
-        self.redirected, self.children, self.dropped = [], [], []
+        self.redirected, self.children, self.dropped, self._overruled = [], [], [], set()
         self.providers: dict[Atom, str] = {}
         """Latest provider of each fact."""
         self.tried = Failures()
@@ -228,6 +230,7 @@ class RunState:
                 self._end_step(event)
             case events.FactsSeen(facts):
                 self.surprises += any(note.holds is not self.beliefs.holds(note.fact) for note in facts)
+                self._overruled.update([each.fact for each in facts if each.holds is not (each.fact in self._initial)])
                 self.beliefs.adopt(facts)
                 self.irreversible.see(facts)
                 if self.tried.is_fresh:
@@ -278,6 +281,10 @@ class RunState:
                 pass
         if self.timetable is not None:
             self.timetable.note_reached(self.beliefs, at)
+
+    def held_at_first(self, fact: Atom, holds: bool) -> bool:
+        """Return whether a fact was stated to have this value, and no look has seen it otherwise."""
+        return (fact in self._initial) is holds and fact not in self._overruled
 
     def _note_prior(self, note: events.Note) -> events.Note:
         """Return a note on the fact, or on the number, of `note` as it is now."""

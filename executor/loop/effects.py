@@ -45,14 +45,21 @@ class EffectFinder:
 
     def find_effect(self, record: StepRecord) -> Facts:
         """Return the facts, with their values, that show that a step was done; none where nothing shows it."""
-        initial, others = frozenset(self.state.source.initial), self._find_effects_of_others(record)
-        declared = self.find_declared(record.step)
-        own = {fact: holds for fact, holds in declared.items() if (fact in initial) is not holds and fact not in others}
+        others = self._find_effects_of_others(record)
+        own = {fact: holds for fact, holds in self._find_changing(record.step).items() if fact not in others}
         wanted = self._find_wanted(record)
         taken = {fact: holds for fact, holds in own.items() if fact in wanted}
         action = self.state.problem.domain.actions[record.step.action]
         is_for_numbers = bool(action.numbers) and any(isinstance(fact, FluentValue) for fact in wanted)
         return taken if taken or is_for_numbers else own
+
+    def _find_changing(self, step: Step) -> Facts:
+        """Return the facts that `step` declares to bring or to end and that were otherwise when the run began."""
+        return self.without_held(self.find_declared(step))
+
+    def without_held(self, facts: Facts) -> Facts:
+        """Return those of `facts` that had other values when the run began."""
+        return {fact: holds for fact, holds in facts.items() if not self.state.held_at_first(fact, holds)}
 
     def find_visible_effect(self, record: StepRecord, can_see: Callable[[Atom], bool]) -> Facts:
         """Return the effect of a step, in which derived facts that are seen stand for what they alone need, unseen."""
@@ -108,12 +115,7 @@ class EffectFinder:
         wanted = [fact for each in self._list_needs(record) for fact in beliefs.derived_of(each)]
         if not wanted or beliefs.simulation.find_objection(record.step) is not None:
             return {}
-        initial, then, before = (
-            frozenset(self.state.source.initial),
-            beliefs.simulation.copy(),
-            beliefs.simulation.copy(),
-        )
-        own = {fact: holds for fact, holds in self.find_declared(record.step).items() if (fact in initial) is not holds}
+        then, before, own = beliefs.simulation.copy(), beliefs.simulation.copy(), self._find_changing(record.step)
         then.apply(record.step)
         before.world.update([fact for fact in own if own[fact]], [fact for fact in own if not own[fact]])
         return {fact: True for fact in wanted if then.holds(fact) and not before.holds(fact)}

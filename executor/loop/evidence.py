@@ -126,11 +126,7 @@ class Evidence:
         effect, declared = self.finder.find_effect(record), self.finder.find_declared(record.step)
         conditional = self.finder.list_branches(record.step)
         if flight is not None and flight.run == self.state.run:
-            initial = frozenset(self.state.source.initial)
-            declared, conditional = (
-                {fact: holds for fact, holds in each.items() if (fact in initial) is not holds}
-                for each in (declared, conditional)
-            )
+            declared, conditional = self.finder.without_held(declared), self.finder.without_held(conditional)
         elif flight is not None and flight.brings:
             own = {self.state.objects.real_fact(each): each for each in declared}
             facts = (told or Brought.read(flight.brings)).facts

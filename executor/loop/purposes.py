@@ -127,12 +127,11 @@ class Purposes:
 
     def _demand_last_effects(self) -> None:
         """Demand the effects of steps on which no other step builds."""
-        initial = frozenset(self.state.source.initial)
         last = [
             fact if holds else Not(fact)
             for each in self.steps
             for fact, holds in self._declared[each.id].items()
-            if (fact in initial) is not holds and not self._list_demands(fact, each)
+            if not (self.state.held_at_first(fact, holds) or self._list_demands(fact, each))
         ]
         for each in last:
             self._demand(each, None)

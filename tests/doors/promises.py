@@ -37,11 +37,10 @@ def promise(name: str) -> Callable[[Judge], Judge]:
 def judge_once(story: Story) -> Iterator[str]:
     """Count the payments of the bank; an occasion is another wish, also after one for none.
 
-    Where nobody can see for sure that it was paid for none, it is paid for the occasion.
+    Where nobody can see that it was paid for none, it is paid for the occasion.
     """
     paid = len(story.bank.acts(*PAYMENTS))
-    is_sure = story.scene.sight == "conclusive" and story.fault.looks != "disagree"
-    if paid > 1 and (is_sure or not _is_once_each(story)):
+    if paid > 1 and not (story.scene.sight != "conclusive" and _is_once_each(story)):
         yield f"paid {paid} times"
 
 
