@@ -18,11 +18,20 @@ from executor.events.steps import StepRecord
 from executor.journal.effects import GONE
 from executor.ledger.records import WAITS, Entry, Flight, Outcome, list_marks
 from executor.loop.aftermath import STILL_AT_WORK
-from executor.loop.effects import EffectFinder, Facts
-from executor.loop.step_identity import Brought, find_known_values, identify_step, make_key, mark_change, mark_fact
+from executor.loop.effects import EffectFinder
+from executor.loop.step_identity import (
+    Brought,
+    find_known_values,
+    identify_step,
+    make_key,
+    mark_change,
+    mark_fact,
+    mark_goal,
+)
+from executor.observe.condition_facts import Valued
 from executor.tools.clock import Clock
 from planner.lightweight import dataclass, field, replace
-from planner.model import Atom
+from planner.model import Atom, Not
 from planner.plan import Step
 
 NO_VALUES: Final[Mapping[str, Any]] = {}
@@ -83,8 +92,8 @@ class Aims(Protocol):
     def name_ends(self, record: StepRecord) -> Sequence[str]:
         """Return the facts that later steps bring for which a step is in the end, as texts, with real names."""
 
-    def find_alternatives(self, record: StepRecord) -> Facts:
-        """Return the facts, with their values, that would do as well as those of a step; objects have real names."""
+    def find_alternatives(self, record: StepRecord) -> Sequence[Valued]:
+        """Return the facts, with their values, of other ways to what a step is for; objects have real names."""
 
     def is_taken_up(self, facts: Iterable[Atom], by: str, goals: Collection[str]) -> bool:
         """Return whether the plan builds on `facts`, that the own step `by` has brought, on the way to `goals`."""
@@ -158,8 +167,10 @@ class Flights:
         return dict.fromkeys([*self.aims.name_goals(record), *self.aims.name_ends(record)])
 
     async def find_like(self, record: StepRecord, wanted: Brought) -> list[str]:
-        """Return the identities of the steps of all runs that are for the same, or whose facts would do as well."""
-        marks = [mark_fact(self.world, *each) for each in self.aims.find_alternatives(record).items()]
+        """Return the identities of the steps of all runs that are for the same, or go another way to it."""
+        others = self.aims.find_alternatives(record)
+        marks = [mark_fact(self.world, *each) for each in others]
+        marks += [mark_goal(self.world, str(fact if holds else Not(fact))) for fact, holds in others]
         return await self.book.find_like([*wanted.marks, *marks])
 
     async def find_changed_by_others(self, flight: Flight, what: Iterable[Atom], lag: float) -> list[set[Atom]]:

@@ -13,9 +13,9 @@ from executor.events.events import BEGUN, UNFINISHED, Event, FactsSeen, Note, Pr
 from executor.events.fluent_values import FluentValue, item_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
-from executor.loop.effects import EffectFinder, Facts
+from executor.loop.effects import EffectFinder
 from executor.loop.purposes import Purposes
-from executor.observe.condition_facts import list_conjuncts, patterns_of
+from executor.observe.condition_facts import Valued, list_conjuncts, patterns_of
 from executor.observe.observe import Lookout, LookResult, Survey, adopt_look
 from planner.lightweight import dataclass, field
 from planner.model import Atom, DomainModel, Formula, Not
@@ -181,12 +181,12 @@ class FirstLook:
         objects = self.state.objects
         return str(substitute(part, {each: objects.real_name(each) for each in objects.created}))
 
-    def find_alternatives(self, record: StepRecord) -> Facts:
-        """Return the facts, with their values, that would do as well as those of a step; objects have real names."""
+    def find_alternatives(self, record: StepRecord) -> list[Valued]:
+        """Return the facts, with their values, of other ways to what a step is for; objects have real names."""
         if not self._is_aimed:
-            return {}
+            return []
         real_fact = self.state.objects.real_fact
-        return {real_fact(fact): holds for fact, holds in self._find_purposes().find_alternatives(record).items()}
+        return [(real_fact(fact), holds) for fact, holds in self._find_purposes().find_alternatives(record)]
 
     def is_taken_up(self, facts: Iterable[Atom], by: str, goals: Collection[str]) -> bool:
         """Return whether steps that are left build on `facts` on the way to one of the `goals`.

@@ -1,9 +1,9 @@
 """Rule on an irreversible step by what the ledger knows of the others that are for the same.
 
-Another step is for the same if it brings about a fact that the plan takes from this one, or one that would do as well,
-or is another way to what the step is for in the end: a part of the goal, or a task. A plan that pays by card waits
-while somebody transfers the money, and asks where that is in doubt, was refused, or was done and nobody can look. A
-patch that transfers the money asks where the run has paid by card, and nothing that is left makes use of that.
+Another step is for the same if it brings about a fact that the plan takes from this one, or if it is another way to
+what the step is for in the end: a part of the goal, such as a disjunct, or a task. A plan that pays by card waits while
+somebody transfers the money, and asks where that is in doubt, was refused, or was done and nobody can look. A patch
+that transfers the money asks where the run has paid by card, and nothing that is left makes use of that.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class OtherWays:
             other = flight or entries[-1]
             match ruling.verdict:
                 case Verdict.ALREADY if is_other_way:
-                    row, key = f"{other.text} has brought about what it is for", (str(record.step), item)
+                    row, key = f"{other.text} is for the same, and it has happened", (str(record.step), item)
                     is_wanted_still = key in self._planned_anew
                     self._planned_anew.add(key)
                     entry = entries[-1] if entries else None

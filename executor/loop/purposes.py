@@ -16,7 +16,7 @@ from executor.events.fluent_values import FluentValue, pattern_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.effects import EffectFinder, Facts
-from executor.observe.condition_facts import find_open_facts, find_sufficient, list_conjuncts, trace_atoms
+from executor.observe.condition_facts import Valued, find_alternatives, find_open_facts, list_conjuncts, trace_atoms
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import dataclass, field
 from planner.model import Atom, Comparison, Constraint, ConstraintKind, Done, Formula, Not
@@ -152,18 +152,17 @@ class Purposes:
         ends = {fact: by for by, fact, _ in sorted(walked, key=lambda each: _is_of_step(each[2]))}
         return {fact: self._declared[ends[fact]][fact] for fact in self._list_visible(ends)}
 
-    def find_alternatives(self, record: StepRecord) -> Facts:
-        """Return the facts, with their values, that would do as well as those that a step brings for what it is for."""
-        beliefs, domain = self.state.beliefs, self.state.problem.domain
-
-        def truth(part: Atom | Comparison) -> bool | None:
-            return beliefs.holds(part) if isinstance(part, Atom) else beliefs.is_true(part)
-
-        conditions = dict.fromkeys(each.what for _, _, each in self._walk([record]) if len(each.facts) > 1)
-        found = dict[Atom, bool]()
-        for each in conditions:
-            found |= find_sufficient(each, truth, domain, beliefs.simulation.rules.universe)
-        return {fact: holds for fact, holds in found.items() if fact not in self._declared[record.id]}
+    def find_alternatives(self, record: StepRecord) -> list[Valued]:
+        """Return the facts, with their values, of other ways to what a step is for, also through other steps."""
+        domain, universe = self.state.problem.domain, self.state.beliefs.simulation.rules.universe
+        own, found = defaultdict[Formula, set[Valued]](set), dict[Valued, None]()
+        for step, fact, demand in self._walk([record]):
+            if len(demand.facts) > 1 and fact in self._declared[step.id]:
+                own[demand.what].add((fact, self._declared[step.id][fact]))
+        for what, literals in own.items():
+            found |= dict.fromkeys(find_alternatives(what, literals, self.finder.find_fixed, domain, universe))
+        exists, declared = self.state.objects.exists, self._declared[record.id]
+        return [(fact, holds) for fact, holds in found if fact not in declared and exists(fact)]
 
     def list_demanding(self, facts: Iterable[Atom]) -> list[Demand]:
         """Return the demands on `facts`, also through the steps that demand them."""

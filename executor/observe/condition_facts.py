@@ -16,6 +16,10 @@ from planner.semantics.condition_solver import Universe
 
 Truth = Callable[[Atom | Comparison], bool | None]
 """Says whether a fact or a ground comparison holds; None if that is open."""
+Valued = tuple[Atom, bool]
+"""A fact with a value."""
+_Ways = tuple[dict[Valued, None], bool]
+"""The facts by which a part of a formula may hold, and whether some of them are own ones; None stands for no way."""
 
 
 def is_certain(formula: Formula, truth: Truth, universe: Universe, *, positive: bool) -> bool:
@@ -47,27 +51,54 @@ def _simplify(formula: Formula, truth: Truth, universe: Universe) -> tuple[bool 
             return None if found else not decisive, found
 
 
-def find_sufficient(formula: Formula, truth: Truth, domain: DomainModel, universe: Universe) -> dict[Atom, bool]:
-    """Return the facts, with their values, each of which alone makes the ground `formula` hold, by what is so already.
+def find_alternatives(
+    formula: Formula, own: Container[Valued], truth: Truth, domain: DomainModel, universe: Universe
+) -> list[Valued]:
+    """Return the facts, with their values, of other ways to make the ground `formula` hold than by its `own` facts.
 
-    Those from which derived facts follow are among them.
+    A way is a set of facts that makes it hold, such as a disjunct. What some way has beside facts of its own is no
+    alternative to these. Derived facts are among them, with those from which they follow.
     """
-    found, stack = dict[Atom, bool](), [(formula, True)]
-    while stack:
-        part, holds = stack.pop()
+    others, beside = dict[Valued, None](), set[Valued]()
+    known = dict[Valued, _Ways | None]()
+
+    def visit(part: Formula, holds: bool) -> _Ways | None:
         match part:
-            case Atom() if part not in found:
-                found[part] = holds
-                stack += [(each, True) for each in _find_explanations(part, domain)] if holds else []
             case Not(inner):
-                stack.append((inner, not holds))
+                return visit(inner, not holds)
             case And() | Or() | Imply() | Forall() | Exists():
-                parts = [*_list_parts(part, universe)]
-                if isinstance(part, And | Forall) is holds:  # each of them is needed
-                    parts = [each for each in parts if not is_certain(each, truth, universe, positive=holds)]
-                    parts = parts if len(parts) == 1 else []
-                stack += [(each, holds) for each in parts]
-    return found
+                is_any = isinstance(part, And | Forall) is not holds
+                return join([visit(each, holds) for each in _list_parts(part, universe)], is_any=is_any)
+            case Atom() if part.predicate in domain.derived:
+                literal = part, holds
+                if literal not in known:
+                    known[literal] = itself = {literal: None}, False  # for what it follows from, through itself
+                    causes = join([visit(each, holds) for each in _find_explanations(part, domain)], is_any=holds)
+                    known[literal] = join([itself, causes], is_any=True)
+                return known[literal]
+            case Equals(left, right):
+                is_so: bool | None = left == right
+            case _:
+                is_so = truth(part)
+        if is_so is not None or not isinstance(part, Atom):
+            return None if is_so is (not holds) else ({}, False)
+        return {(part, holds): None}, (part, holds) in own
+
+    def join(parts: Iterable[_Ways | None], *, is_any: bool) -> _Ways | None:
+        found = [each for each in parts if each is not None or not is_any]
+        ways = [each for each in found if each is not None]
+        if len(ways) < len(found) or (is_any and not ways):
+            return None
+        with_own = [n for n, (_, has_own) in enumerate(ways) if has_own]
+        for n, (facts, _) in enumerate(ways):
+            if with_own and is_any and n not in with_own:
+                others.update(facts)
+            elif with_own and not is_any and with_own != [n]:
+                beside.update(facts)
+        return {fact: None for facts, _ in ways for fact in facts}, bool(with_own)
+
+    visit(formula, True)
+    return [each for each in others if each not in beside]
 
 
 def find_open_facts(

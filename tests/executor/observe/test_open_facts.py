@@ -5,9 +5,10 @@ from itertools import product
 
 import pytest
 
-from executor.observe.condition_facts import find_open_facts, list_conjuncts
+from executor.observe.condition_facts import find_alternatives, find_open_facts, list_conjuncts
 from planner import Domain
 from planner.model import And, Atom, Exists, Forall, Imply, Not, Or, Variable
+from planner.model.formulas import substitute
 from planner.semantics.simulation import Simulation
 
 NAMES, OBJECTS = ("p", "q", "r"), ("a", "b")
@@ -53,3 +54,41 @@ def test_what_is_certain_holds_in_all_completions(seed):
 
 def _texts(state):
     return [str(fact) for fact, holds in state.items() if holds]
+
+
+def list_ways(formula, universe, holds=True):
+    """Return the disjunctive normal form of a condition without derived facts, or of its negation."""
+    match formula:
+        case Atom():
+            return [{(formula, holds)}]
+        case Not(part):
+            return list_ways(part, universe, not holds)
+        case Imply(premise, conclusion):
+            return list_ways(Or((Not(premise), conclusion)), universe, holds)
+        case Forall((variable,), part) | Exists((variable,), part):
+            parts = [substitute(part, {variable.name: each}) for each in universe.of_types(variable.types)]
+            return list_ways((And if isinstance(formula, Forall) else Or)(tuple(parts)), universe, holds)
+    ways = [list_ways(each, universe, holds) for each in formula.parts]
+    if isinstance(formula, And) is holds:
+        return [set[tuple[Atom, bool]]().union(*row) for row in product(*ways)]
+    return [each for some in ways for each in some]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_facts_of_other_ways_are_those_of_the_disjunctive_normal_form(seed):
+    random_ = random.Random(seed)
+    domain = Domain("things", types=["thing"])
+    for name in NAMES:
+        domain.predicate(name, "thing")
+    problem = domain.problem(objects=dict.fromkeys(OBJECTS, "thing"), goal=["p(a)"])
+    formula, universe = draw(random_, 3), Simulation(problem).rules.universe
+    known = {fact: random_.random() < 0.5 for fact in FACTS if random_.random() < 0.2}
+    ways = [
+        each for each in list_ways(formula, universe) if all(known.get(fact, holds) is holds for fact, holds in each)
+    ]
+    ways = [{(fact, holds) for fact, holds in each if fact not in known} for each in ways]
+    own = {(fact, random_.random() < 0.8) for fact in random_.sample(FACTS, 2)}
+    facts = {fact for each in ways for fact in each}
+    alone = facts - own - {fact for each in ways if each & own for fact in each}
+    wanted = alone if any(each & own for each in ways) else set()
+    assert {*find_alternatives(formula, own, known.get, problem.domain, universe)} - own == wanted
