@@ -28,6 +28,7 @@ import typer
 from benchmarks.report import format_table
 from executor import Executor, World
 from executor.cli.places import journal_place
+from executor.events.stored_runs import load_runs
 from executor.journal import AnyJournal, Place, open_journal
 from executor.plans.action_plan import ActionPlan
 from executor.workers.worker import Worker
@@ -160,11 +161,15 @@ def measure(place: Place, runs: int, workers: int, concurrency: int, kills: int)
             crew.kill_one()
         used = crew.wait()
         found = examine(folder, journal, began)
+        began = time.perf_counter()
+        load_runs(journal)
+        listed = time.perf_counter() - began
     yield ["carried out, runs a second", f"{runs / found.ended[-1]:.0f}"]
     yield ["steps a second", f"{runs * STEPS / found.ended[-1]:.0f}"]
     for title, seconds in (("over after", found.ended), ("once taken up, over after", found.alone)):
         values = ", ".join(f"{seconds[int(share * (len(seconds) - 1))]:.2f}" for share in SHARES)
         yield [f"{title}, s (50, 90, 99 %)", values]
+    yield ["all runs listed, ms", f"{listed * 1e3:.0f}"]
     yield ["memory of a worker, MB", f"{max(memory for memory, _ in used):.0f}"]
     yield ["CPU of the workers at the end, s", f"{sum(cpu for _, cpu in used):.1f}"]
     yield ["runs lost", str(found.lost)]

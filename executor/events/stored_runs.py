@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from executor.errors import DrivenError, JournalError, NoRunError
 from executor.events.events import RunStarted, RunStatus
@@ -53,6 +54,8 @@ class RunInfo:
     """"to PLACE" or "from PLACE" while the run is on its way from one journal to another: nobody drives it."""
 
 
+_PLAN_ID: Final = re.compile(r'\{"run":"[^"\\]*","plan":\{"id":"([^"\\]*)"')
+"""Beginning of a `RunStarted`, unless a name in it has a character that JSON escapes."""
 PLANNING: Final = 3600.0
 """Shortest retention of a run without events, in seconds: its plan may still be searched."""
 
@@ -213,11 +216,11 @@ def load_plans(journal: AnyJournal) -> dict[str, ActionPlan]:
     for document in journal.plans():
         found[document.name] = ActionPlan.model_validate_json(document.data)
         times[document.name] = document.time
-    for info, data in _iterate_runs(journal):
-        if data is None:
+    for info, first in _iterate_runs(journal):
+        if first is None:
             continue
         status = PLAN_STATUS[info.status]
-        known = found.get(info.plan) or ActionPlan.model_validate(data)
+        known = found.get(info.plan) or ActionPlan.model_validate(load_json(first.data)["plan"])
         heard = math.inf if status == "active" else info.updated
         if heard >= times.get(info.plan, 0.0):
             times[info.plan] = heard
@@ -225,14 +228,15 @@ def load_plans(journal: AnyJournal) -> dict[str, ActionPlan]:
     return found
 
 
-def _iterate_runs(journal: RunHistory) -> Iterator[tuple[RunInfo, dict[str, Any] | None]]:
-    """Yield the runs, each with its plan as data; None for a run that has not begun."""
-    for record in journal.runs():
-        try:
-            first = next(journal.read(record.run), None) if record.events else None
-        except NoRunError:  # it was deleted at this moment
-            continue
-        plan = None if first is None else load_json(first.data)["plan"]
+def _iterate_runs(journal: RunHistory) -> Iterator[tuple[RunInfo, Entry | None]]:
+    """Yield the runs, each with its first event."""
+    for record, first in journal.iterate_first_events():
         status = RunStatus[record.status] if record.status else RunStatus.PROPOSED
-        name = "" if plan is None else plan["id"]
-        yield RunInfo(record.run, name, status, record.created, record.updated, record.events, record.move), plan
+        plan = "" if first is None else _read_plan_id(first.data)
+        yield RunInfo(record.run, plan, status, record.created, record.updated, record.events, record.move), first
+
+
+def _read_plan_id(started: str) -> str:
+    """Return the id of the plan in a `RunStarted`, which begins with it: the rest may be megabytes."""
+    found = _PLAN_ID.match(started)
+    return found[1] if found else str(load_json(started)["plan"]["id"])

@@ -35,6 +35,9 @@ class RunHistory(Protocol):
     def runs(self) -> list[RunRecord]:
         """Return all runs in the order of their creation."""
 
+    def iterate_first_events(self) -> Iterator[tuple[RunRecord, Entry | None]]:
+        """Yield all runs in the order of their creation, each with its first event, or None before it has any."""
+
 
 class SharedLocks(Protocol):
     """Named locks that all processes of one journal share; they end with the process that holds them."""

@@ -13,9 +13,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 from executor.errors import DamagedError, JournalError, NoRunError, RunExists
@@ -40,28 +40,16 @@ from executor.journal.records import (
     check_same,
     compute_document_checksum,
     compute_first_checksum,
+    compute_next_checksum,
 )
 from executor.journal.reservations import Reservations, ReservationsInJournal
 from executor.journal.store import TRIGGERS, Store
 from executor.tools.clock import WALL, Clock
 from planner.errors import did_you_mean
+from planner.lightweight import replace
 
 _LIFTED: Final = ("events_last", "runs_stay")
 """Triggers that prevent deleting events and changing the row of a run."""
-
-
-def list_run_names(connection: sqlite3.Connection, path: Path) -> list[str]:
-    """List the names of the runs that were not deleted, in the order of their creation.
-
-    Raises `DamagedError` for a changed row, also of a deleted run.
-    """
-    found = []
-    for number, name, created, checksum in connection.execute("SELECT * FROM runs NOT INDEXED ORDER BY number"):
-        if not isinstance(name, str) or checksum != compute_first_checksum(number, name, created):
-            raise DamagedError(path, f"run {number} is changed", RESTORE)
-        if created != DELETED:
-            found.append(name)
-    return found
 
 
 def delete_events(connection: sqlite3.Connection, number: int) -> None:
@@ -125,6 +113,13 @@ _EVENTS: Final = f"SELECT * FROM events WHERE run = ? AND seq > ? ORDER BY seq L
 _LENGTHS: Final = """SELECT number, name, (SELECT max(seq) FROM events WHERE run = runs.number)
     FROM runs NOT INDEXED WHERE created <> 0 ORDER BY number"""
 _LAST: Final = "SELECT * FROM events WHERE run = ? ORDER BY seq DESC LIMIT 2"
+_RUNS: Final = f"""SELECT runs.number, name, created, runs.checksum, before.checksum, last.*, first.*
+    FROM (SELECT *, (SELECT max(seq) FROM events WHERE run = number) AS seq
+        FROM runs NOT INDEXED WHERE number > ? ORDER BY number LIMIT {_BATCH}) AS runs
+    LEFT JOIN events AS last ON last.run = number AND last.seq = runs.seq
+    LEFT JOIN events AS before ON before.run = number AND before.seq = runs.seq - 1
+    LEFT JOIN events AS first ON first.run = number AND first.seq = ? ORDER BY number"""  # noqa: S608 - a number
+"""Runs after a number, each with the checksum of the event before the last, the last event, and one by its number."""
 
 
 class Journal(DrivenRuns):
@@ -331,7 +326,11 @@ class Journal(DrivenRuns):
 
     def runs(self) -> list[RunRecord]:
         """Return all runs in the order of their creation."""
-        return self._list_records(logs=False)
+        return [each for each, _ in self._iterate_records(logs=False, first=0)]
+
+    def iterate_first_events(self) -> Iterator[tuple[RunRecord, Entry | None]]:
+        """Yield all runs in the order of their creation, each with its first event, or None before it has any."""
+        return self._iterate_records(logs=False, first=1)
 
     def free(self, statuses: Collection[str]) -> list[RunRecord]:
         """Return the runs with one of `statuses` that somebody may drive and nobody does, in the order of creation."""
@@ -358,25 +357,42 @@ class Journal(DrivenRuns):
 
     def logs(self) -> list[RunRecord]:
         """Return all logs in the order of their creation; they are created, driven and deleted as runs are."""
-        return self._list_records(logs=True)
+        return [each for each, _ in self._iterate_records(logs=True, first=0)]
 
-    def _list_records(self, *, logs: bool) -> list[RunRecord]:
-        records = []
+    def _iterate_records(self, *, logs: bool, first: int) -> Iterator[tuple[RunRecord, Entry | None]]:
+        """Yield the runs that were not deleted, or the logs, each with the event of the number `first`.
+
+        Raises `DamagedError` for a changed row, also of a deleted run.
+        """
         with self._store.use():
             self._store.check_file()
             self._store.check_runs(self._store.locks.find_last_number())
-            names = [each for each in self._list_names() if each.startswith(LOG_PREFIX) is logs]
-        for name in names:
-            with self._store.use(), contextlib.suppress(NoRunError):  # another process deletes it at this moment
-                at, created = self._find_run(name)
-                end = self._read_to_end(at)
-                move = self._moves.read(at.number)
-                records.append(RunRecord(name, created, end.time, end.seq, end.status, move))
-        return records
+        number: int | None = 0
+        while number is not None:
+            with self._store.use():
+                counts = self._store.locks.read_counts(number + 1, _BATCH)
+                rows = self._store.connection.execute(_RUNS, (number, first)).fetchall()
+                moves = self._moves.read_all()
+                found = [self._read_record(row, kept, moves) for row, kept in zip(rows, counts, strict=False)]
+            yield from (each for each in found if each is not None and each[0].run.startswith(LOG_PREFIX) is logs)
+            number = rows[-1][0] if rows else None
+
+    def _read_record(self, row: Any, kept: int, moves: Mapping[int, str]) -> tuple[RunRecord, Entry | None] | None:
+        """Return a run and an event from a row of `_RUNS`; None for a run that was deleted."""
+        number, name, created, checksum = row[:4]
+        at = self._make_head(number, name, created, checksum)
+        if created == DELETED:
+            return None
+        self._follow_to_end(at, row[4], row[5:12] if row[5] else None, kept)
+        first = Entry(*row[13:18]) if row[12] else None
+        if first and row[18] != compute_next_checksum(checksum, 1, first.time, first[2:]):
+            raise self._make_damage_error(replace(at, seq=1))
+        return RunRecord(name, created, at.time, at.seq, at.status, moves.get(number, "")), first
 
     def _list_names(self) -> list[str]:
-        """Return the names of the runs, in the order of their creation."""
-        return list_run_names(self._store.connection, self.path)
+        """Return the names of the runs that were not deleted, in the order of their creation."""
+        rows = self._store.connection.execute("SELECT * FROM runs NOT INDEXED ORDER BY number")
+        return [self._make_head(*row).name for row in rows if row[2] != DELETED]
 
     def _find_run(self, run: str) -> tuple[RunHead, float]:
         """Return `run` as it was before its first event, and when it was created; raises `NoRunError` without one."""
@@ -394,18 +410,25 @@ class Journal(DrivenRuns):
         row = self._store.connection.execute("SELECT * FROM runs WHERE name = ?", (run,)).fetchone()
         if row is None or row[2] == DELETED:
             raise NoRunError(self.path, f"run {run!r} was deleted", "it cannot be restored")
-        number, _, created, checksum = row
-        if checksum != compute_first_checksum(number, run, created):
-            raise DamagedError(self.path, f"run {number}, {run!r}, is changed", RESTORE)
-        return RunHead(run, number, 0, created, "", checksum), created
+        return self._make_head(*row), row[2]
+
+    def _make_head(self, number: int, name: str, created: float, checksum: int) -> RunHead:
+        """Return a run as it was before its first event, from its row; raises `DamagedError` if that is changed."""
+        if not isinstance(name, str) or checksum != compute_first_checksum(number, name, created):
+            raise DamagedError(self.path, f"run {number} is changed", RESTORE)
+        return RunHead(name, number, 0, created, "", checksum)
 
     def _read_to_end(self, at: RunHead) -> RunHead:
         """Advance the run `at` its beginning to its last event."""
         kept = self._store.locks.read_count(at.number)
         *before, last = self._store.connection.execute(_LAST, (at.number,)).fetchall()[::-1] or [None]
-        if before:
-            at.seq, at.checksum = before[0][1], before[0][-1]
-        if last and not at.follow(last):
+        return self._follow_to_end(at, before[0][-1] if before else None, last, kept)
+
+    def _follow_to_end(self, at: RunHead, before: int | None, last: Row | None, kept: int) -> RunHead:
+        """Advance the run `at` its beginning to its event `last`, after one with the checksum `before`."""
+        if before is not None and last is not None:
+            at.seq, at.checksum = last[1] - 1, before
+        if last is not None and not at.follow(last):
             raise self._make_damage_error(at)
         self._check_complete(at, kept)
         return at

@@ -128,6 +128,11 @@ class LockFile:
         found = os.pread(self._descriptor, _COUNT.size, number * _SLOT.size)
         return int(_COUNT.unpack(found)[0]) if len(found) == _COUNT.size else 0
 
+    def read_counts(self, first: int, many: int) -> list[int]:
+        """Return the recorded counts of `many` numbers from `first` on."""
+        found = os.pread(self._descriptor, many * _SLOT.size, first * _SLOT.size)
+        return [count for count, *_ in _SLOT.iter_unpack(found.ljust(many * _SLOT.size, b"\0"))]
+
     def set_count(self, number: int, count: int) -> None:
         """Record a count; a failure to write is ignored, as the count is additional evidence only."""
         with contextlib.suppress(OSError):

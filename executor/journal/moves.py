@@ -45,6 +45,10 @@ class MovesInJournal:
         found = self._store.connection.execute("SELECT move FROM moves WHERE run = ?", (number,)).fetchone()
         return "" if found is None else str(found[0])
 
+    def read_all(self) -> dict[int, str]:
+        """Return the moves of all runs that are on their way, by number."""
+        return dict(self._store.connection.execute("SELECT * FROM moves")) if self._has_table() else {}
+
     def keep(self, number: int, move: str) -> None:
         """Keep the move of the run `number`; "" ends it."""
         if move:

@@ -7,6 +7,7 @@ the result of its workflow; one that is not is asked for its events, which takes
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
@@ -183,3 +184,9 @@ class TemporalJournal:
     def runs(self) -> list[RunRecord]:
         """Return all runs in the order of their creation; the newest may be missing for a second."""
         return [each for each, _ in self._ask(list_records(self._client, self._queue)).values()]
+
+    def iterate_first_events(self) -> Iterator[tuple[RunRecord, JournalEntry | None]]:
+        """Yield all runs in the order of their creation, each with its first event."""
+        for each in self.runs():
+            with contextlib.suppress(NoRunError):  # the server has forgotten it at this moment
+                yield each, next(self.read(each.run), None) if each.events else None

@@ -72,6 +72,11 @@ _LAST: Final = """SELECT run, seq, time, kind, data, status, checksum FROM event
     WHERE run = :run ORDER BY seq DESC LIMIT 2"""
 _RECORDS: Final = """SELECT number, name, created, runs.checksum, updated, events, status, move FROM runs
     JOIN heads ON run = number WHERE created <> 0"""
+_BEGUN: Final = f"""SELECT records.*, run, seq, time, kind, data, begun.status, begun.checksum
+    FROM ({_RECORDS} AND number > :after AND run > :after ORDER BY number LIMIT {_BATCH}) AS records
+    LEFT JOIN LATERAL (SELECT * FROM events WHERE run = number ORDER BY seq LIMIT 1) AS begun ON true
+    ORDER BY number"""  # noqa: S608 - a number
+"""Runs after a number, each with its first event."""
 _UNDRIVEN: Final = f"""{_RECORDS} AND status = ANY(:statuses) AND move = '' AND (holder IS NULL OR holder NOT IN
     (SELECT number FROM holders WHERE expires > clock_timestamp())) ORDER BY number"""  # noqa: S608 - no values
 _IS_FREE: Final = """SELECT 1 FROM heads WHERE run = :number AND (holder IS NULL OR holder NOT IN
@@ -387,6 +392,20 @@ class PostgresJournal(DrivenRuns):
         """Return all runs in the order of their creation."""
         return [each for each in self._list_records() if not each.run.startswith(LOG_PREFIX)]
 
+    def iterate_first_events(self) -> Iterator[tuple[RunRecord, Entry | None]]:
+        """Yield all runs in the order of their creation, each with its first event, or None before it has any."""
+        self._check_runs()
+        number = 0
+        while rows := self._database.run(_BEGUN, after=number):
+            for row in rows:
+                (record,) = self._make_records([row[:8]])
+                head = RunHead(record.run, row[0], 0, record.created, "", row[3])
+                if record.events and row[8] is None:
+                    raise self._make_event_loss_error(head, record.events)
+                if not record.run.startswith(LOG_PREFIX):
+                    yield record, next(self._follow_rows(head, [tuple(row[8:])])) if record.events else None
+            number = rows[-1][0]
+
     def logs(self) -> list[RunRecord]:
         """Return all logs in the order of their creation; they are created, driven and deleted as runs are."""
         return [each for each in self._list_records() if each.run.startswith(LOG_PREFIX)]
@@ -400,11 +419,15 @@ class PostgresJournal(DrivenRuns):
 
         return [each for each in self._make_records(self._database.repeat(find)) if not each.run.startswith(LOG_PREFIX)]
 
-    def _list_records(self) -> list[RunRecord]:
+    def _check_runs(self) -> None:
+        """Raise `DamagedError` if there are fewer runs than were made."""
         found = self._database.run("SELECT count(*), (SELECT count FROM counts WHERE what = 'runs') FROM runs")
         ((count, kept),) = found
         if count < kept:
             raise DamagedError(self.place, f"{count} runs are left of {kept}", _RESTORE)
+
+    def _list_records(self) -> list[RunRecord]:
+        self._check_runs()
         return self._make_records(self._database.run(f"{_RECORDS} ORDER BY number"))
 
     def _make_records(self, rows: Iterable[list[Any]]) -> list[RunRecord]:

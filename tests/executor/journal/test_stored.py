@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sqlite3
 
 import pytest
 
 from executor import ActionPlan, Executor, RunStatus, StepStatus, Wait, World
-from executor.errors import RunError
+from executor.errors import DamagedError, RunError
+from executor.events.events import RunStarted, event_to_data
+from executor.events.stored_runs import load_runs
+from executor.journal import Journal
 from executor.plans.action_plan import Goals
+from executor.tools.json_data import dump_json
 from planner import Domain
 
 
@@ -96,6 +102,50 @@ def test_statuses_are_read_while_a_run_goes(place):
         assert other.state_of("r1").steps["s1"].status is StepStatus.SUCCEEDED
 
     asyncio.run(followed())
+
+
+def test_runs_are_listed_without_reading_them_one_by_one(journal, monkeypatch):
+    names = [f"r{number}" for number in range(150)] + ['a "quoted" run', "gone", "waits to begin", "log:of something"]
+    for name in names:
+        journal.create(name)
+        if name != "waits to begin":
+            with journal.drive(name):
+                started = RunStarted(name, plan(f"p of {name}").model_dump(mode="json"), "sequential", {})
+                journal.append(name, "RunStarted", dump_json(event_to_data(started)), status="ACTIVE")
+                journal.extend(name, [("Step", "{}", None), ("RunEnded", "{}", "FAILED")])
+    journal.delete("gone")
+    with journal.drive("r7"):
+        journal.set_move("r7", "to elsewhere")
+    monkeypatch.setattr(journal, "read", None)
+    found = load_runs(journal)
+    assert list(found) == [name for name in names if not name.startswith(("gone", "log:"))]
+    assert {name: each.plan for name, each in found.items() if each.events} == {
+        name: f"p of {name}" for name in found if name != "waits to begin"
+    }
+    assert {(each.events, each.status) for each in found.values()} == {(3, RunStatus.FAILED), (0, RunStatus.PROPOSED)}
+    assert [name for name, each in found.items() if each.move] == ["r7"]
+
+
+def test_a_file_lists_many_runs_with_few_statements(tmp_path):
+    with Journal(tmp_path / "journal.db") as journal:
+        for number in range(200):
+            journal.create(f"r{number}")
+        statements = []
+        journal._store.connection.set_trace_callback(statements.append)
+        assert len(load_runs(journal)) == 200
+    assert len(statements) < 40, statements
+
+
+def test_a_changed_first_event_is_not_listed(tmp_path):
+    path = tmp_path / "journal.db"
+    asyncio.run(Executor(world(), path).run(plan(), run="r1"))
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as file:
+        trigger = file.execute("SELECT sql FROM sqlite_master WHERE name = 'events_stay'").fetchone()[0]
+        file.execute("DROP TRIGGER events_stay")
+        file.execute("""UPDATE events SET data = replace(data, '"p1"', '"p2"') WHERE seq = 1""")
+        file.execute(trigger)
+    with Journal(path) as journal, pytest.raises(DamagedError, match="event 1 of run 'r1' is missing or changed"):
+        load_runs(journal)
 
 
 @pytest.mark.parametrize(
