@@ -66,7 +66,7 @@ class TimedLoop(Loop):
         if now == self._attended:
             return False
         self._attended = now
-        self.supervisor.put_back()
+        self.supervisor.put_back(self._tasks)
         replanning = self.ladder.replanning
         assert isinstance(replanning, TimedReplanning), "the plan is one in time"
         if await replanning.catch_up(late):

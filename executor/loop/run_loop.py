@@ -130,7 +130,7 @@ class Loop:
             await self._begin_ready_steps()  # those that the execution model allows; irreversible ones last
             if self._tasks:
                 # While steps are at work, a failure is patched; without one, the run waits until a step ends.
-                if not await self.supervisor.patch_meanwhile():
+                if not await self.supervisor.patch_meanwhile(self._tasks):
                     await self._wait_for_step()
             elif self._agenda_version != OUTDATED:
                 # With nothing at work, the run recovers, waits for people, follows its policy, or checks its goal.

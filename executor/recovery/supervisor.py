@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -175,8 +175,8 @@ class Supervisor:
     def _find_new(self) -> list[StepRecord]:
         return [record for record in self._find_unattended() if record.id not in self._postponed]
 
-    async def patch_meanwhile(self) -> bool:
-        """Patch around failed steps while others are at work; return whether that succeeded.
+    async def patch_meanwhile(self, at_work: Collection[str]) -> bool:
+        """Patch around failed steps while others are `at_work`; return whether that succeeded.
 
         A failure that needs more than a patch waits until no step is at work, and blocks its dependents meanwhile.
         """
@@ -189,7 +189,7 @@ class Supervisor:
             self._pass_over(fresh)
             return True
         if failed and policies == {"patch"} and self.state.has_aim:
-            self.put_back()
+            self.put_back(at_work)
             if await self.ladder.climb(failed, meanwhile=True):
                 self._seen |= {record.id for record in failed}
                 return True
@@ -243,13 +243,14 @@ class Supervisor:
             return None
         return await self._give_up(trouble)
 
-    def put_back(self) -> None:
+    def put_back(self, at_work: Collection[str] = ()) -> None:
         """Make steps pending again that wait for an approval or for parameters.
 
-        Another plan may leave them out, or begin them later. Answers are kept.
+        Another plan may leave them out, or begin them later. Answers are kept. A step that is `at_work` has its answer
+        and is about to begin: it keeps its flight.
         """
         for record in self.state.with_status(events.StepStatus.WAITING):
-            if "question" in (record.wait or {}):
+            if "question" in (record.wait or {}) and record.id not in at_work:
                 self.stepper.emit(events.StepEnded(record.id, events.StepStatus.PENDING, repeatable=False))
 
     def _pass_over(self, failed: Sequence[StepRecord]) -> None:

@@ -149,3 +149,33 @@ def test_an_answer_that_is_neither_leaves_the_question_open(tmp_path, answer):
         asyncio.run(executor.resume("r", answers={"approve:s": answer}))
     asyncio.run(executor.resume("r", answers={"approve:s": "y"}))
     assert post.sent == [("x", 2)]
+
+
+@pytest.mark.parametrize("has_other_way", [True, False])
+@pytest.mark.parametrize("refused", ["a", "b", "c"])
+def test_a_refusal_leaves_what_is_approved_with_it_as_it_is(tmp_path, refused, has_other_way):
+    """The answers come together: while the others are about to begin, the refusal is patched around."""
+    desk, bank = Domain("desk", types=["bill"]), []
+    desk.action("pay", {"x": "bill", "amount": int}, provides=["paid(x)"], tags=["irreversible", "needs_approval"])
+    desk.action("book", {"x": "bill"}, requires=["paid(x)"], provides=["closed(x)"], tags=["trusted"])
+    if has_other_way:
+        desk.action("dispute", {"x": "bill"}, provides=["closed(x)"], tags=["trusted"], cost=50)
+    world, names = World(desk), ("a", "b", "c")
+    world.handler("pay")(lambda x, amount: bank.append((x, amount)))
+    for name in ("book", "dispute") if has_other_way else ("book",):
+        world.handler(name)(lambda x: x)
+    world.observer("paid(_)", conclusive=True, settle_within=0)(lambda: [x for x, _ in bank])
+    bills = desk.problem(objects=dict.fromkeys(names, "bill"), goal=[f"closed({x})" for x in names])
+    executor = Executor(world, tmp_path / "runs.db")
+    outcome = asyncio.run(executor.run(bills, run="r", memory={"amount": 12}))
+    said = {each.question: {"values": {"amount": 3}} for each in outcome.questions}
+    said |= {each.question: "no" for each in outcome.questions if f"pay({refused})" in each.text}
+    assert len(said) == 3
+    outcome = asyncio.run(executor.resume("r", answers=said))
+    wanted = [(x, 3) for x in names if x != refused]
+    assert outcome.questions == ()
+    if has_other_way:
+        assert (outcome.status, sorted(bank)) == (RunStatus.SUCCEEDED, wanted)
+    else:
+        assert outcome.status is RunStatus.FAILED
+        assert set(bank) <= set(wanted)
