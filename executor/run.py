@@ -35,13 +35,9 @@ from executor.events.answers import (
     describe_flight,
     find_refusal,
     identify_question,
-    is_approval,
-    is_filling,
     is_wait,
     make_wait_question,
     name_wait,
-    read_changes,
-    read_filled_values,
     read_outside_result,
     read_told_result,
     read_wait_answer,
@@ -61,7 +57,7 @@ from executor.loop.driver import Driver
 from executor.loop.effects import EffectFinder
 from executor.loop.flights import Flights
 from executor.loop.look_first import FirstLook
-from executor.loop.parameters import Fill, Missing, convert_value
+from executor.loop.parameters import Fill, check_given_values
 from executor.loop.run_loop import Loop
 from executor.loop.step import Client, Stepper
 from executor.observe.observe import Lookout, Survey
@@ -700,7 +696,9 @@ class Run:
             self.read_result_for(asked.step, answer, at)
             return
         check_meaning(asked, answer)
-        self._check_values(asked, answer)
+        record = self.state.steps.get(asked.step)
+        if record is not None:
+            check_given_values(asked, self.state.domain.actions[record.step.action], answer)
         result = read_told_result(answer) if question.startswith(DOUBT) else None
         wrong = (
             ""
@@ -709,21 +707,6 @@ class Run:
         )
         if wrong:
             raise InputError(f"{quote_value(answer)} is no answer to {question!r}: {wrong}")
-
-    def _check_values(self, asked: run_events.Asked, answer: Any) -> None:
-        """Raise `InputError` for a value in an answer that does not fit its parameter."""
-        record = self.state.steps.get(asked.step)
-        if record is None or not (is_filling(asked) or is_approval(asked)):
-            return
-        action = self.state.domain.actions[record.step.action]
-        parameters = {each.name: each for each in action.data}
-        given = read_changes(answer) if is_approval(asked) else read_filled_values(list(asked.values), answer)
-        try:
-            for name, value in given.items():
-                if name in parameters:
-                    convert_value(parameters[name], value)
-        except Missing as error:
-            raise InputError(f"{quote_value(answer)} is no answer to {asked.question!r}: {error}") from None
 
     def _answer(self, question: str, answer: Any, at: float | None = None) -> None:
         self.check_answer(question, answer, at)

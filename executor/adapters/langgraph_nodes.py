@@ -65,7 +65,8 @@ def call_node(calls: PlannedCalls) -> Any:
     """Return a node that makes the calls of the latest message, one after the other, and reports each.
 
     Where a call needs an approval, the graph is interrupted with the call and the question: its `text`, what is
-    `known`, with all values, and the `form` of an answer. It is resumed with `Command(resume=answer)`.
+    `known`, with all values, and the `form` of an answer. It is resumed with `Command(resume=answer)`; an answer that
+    does not fit has it interrupted again, with the `objection`.
     """
 
     async def act(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,8 +78,10 @@ def call_node(calls: PlannedCalls) -> Any:
             asked
         ):  # before anything is done: LangGraph begins the node again after an interrupt
             wanted = await calls.find_approval(each["name"], each["args"])
-            if wanted is not None:
+            while wanted is not None:
                 answers[place] = interrupt({"approve": each["name"], "arguments": each["args"], **wanted})
+                objection = await calls.object_to_approval(each["name"], each["args"], answers[place])
+                wanted = {**wanted, "objection": objection} if objection else None
         return {"messages": [await _answer_call(calls, each, place, answers) for place, each in enumerate(asked)]}
 
     return _node(act, "call")

@@ -18,11 +18,11 @@ from executor.adapters.agent_call import AgentCall, Wish, describe_dead_end, fin
 from executor.adapters.offers import Offer, make_offer, name_step
 from executor.adapters.session import Session
 from executor.arguments import check_request
-from executor.events.answers import describe_flight, describe_question, is_wait, read_approved_form
-from executor.events.events import UNFINISHED, Rung
+from executor.events.answers import check_meaning, describe_flight, describe_question, is_wait, read_approved_form
+from executor.events.events import UNFINISHED, Asked, Rung
 from executor.events.steps import StepRecord
 from executor.loop.look_first import Look
-from executor.loop.parameters import Missing, fill_parameters, find_returned_text
+from executor.loop.parameters import Missing, check_given_values, fill_parameters, find_returned_text
 from executor.observe.believed_problem import (
     make_believed_problem,
     name_differences,
@@ -267,6 +267,22 @@ class PlannedCalls:
 
         It does not wait where a callback decides, and where it would be refused.
         """
+        asked = await self._make_approval(name, arguments)
+        return None if asked is None else describe_question(asked)
+
+    async def object_to_approval(self, name: str, arguments: Mapping[str, Any], answer: Any) -> str:
+        """Return why `answer` is none to the approval that a call would wait for; an empty text where it is one."""
+        asked = await self._make_approval(name, arguments)
+        if asked is None:
+            return ""
+        try:
+            check_meaning(asked, answer)
+            check_given_values(asked, self.world.model.actions[name], answer)
+        except InputError as error:
+            return str(error)
+        return ""
+
+    async def _make_approval(self, name: str, arguments: Mapping[str, Any]) -> Asked | None:
         action = self.world.model.actions.get(name)
         if action is None or self._session.executor.approve is not None:
             return None
@@ -288,9 +304,7 @@ class PlannedCalls:
         returned = find_returned_text(state, filled, action, values, sources)
         if not (filled.needs_approval(action) or returned):
             return None
-        return describe_question(
-            make_approval_question(state, filled, action, make_request(state, filled, values, returned))
-        )
+        return make_approval_question(state, filled, action, make_request(state, filled, values, returned))
 
     def _read_call(self, name: str, arguments: Mapping[str, Any]) -> AgentCall:
         assert self._session.run is not None, "it was refreshed before"

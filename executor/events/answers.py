@@ -28,8 +28,8 @@ AGAIN: Final = "again"
 """Answer of a function that approves a step knowing that it was done before."""
 SO: Final = "it is so already"
 """Answer to the question whether a step is to be done: its effect holds."""
-UNDECIDED: Final = "whoever decides has raised"
-"""Begins the reason of a step whose approval nobody has refused, as the callback that decides has raised."""
+UNDECIDED: Final = "whoever decides has said neither yes nor no"
+"""Begins the reason of a step whose approval nobody has refused: a callback has raised, or its values do not fit."""
 REFUSED: Final = "approval was refused"
 """Begins the reason of a step whose approval a person has refused."""
 HAPPENED: Final = "it happened"
@@ -218,9 +218,10 @@ def _check_values(question: Asked, answer: Any) -> None:
         raise InputError(f"{question.question!r} has no value {unknown!r}", hint=hint)
     wrong = next((name for name, each in given.items() if not _may_be(question.values.get(name, {}), each)), None)
     if wrong is not None:
-        kind = question.values[wrong].get("type") or " or ".join(map(str, question.values[wrong]["enum"]))
+        choices, kind = question.values[wrong].get("enum"), question.values[wrong].get("type")
+        hint = f"say one of: {', '.join(map(str, choices))}" if choices else f"it is of the type {kind}"
         found = f"{quote_value(answer)} is no answer to {question.question!r}"
-        raise InputError(f"{found}: {wrong!r} cannot be {quote_value(given[wrong])}", hint=f"it is of the type {kind}")
+        raise InputError(f"{found}: {wrong!r} cannot be {quote_value(given[wrong])}", hint=hint)
 
 
 def _may_be(schema: Mapping[str, Any], value: Any) -> bool:

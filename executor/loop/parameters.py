@@ -21,7 +21,7 @@ from uuid import UUID
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from executor.events import events
-from executor.events.answers import FILL, read_changes, read_filled_values
+from executor.events.answers import FILL, is_approval, is_filling, read_changes, read_filled_values
 from executor.events.memory_values import MEMORY
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -392,6 +392,20 @@ def _find_approved_values(state: RunState, record: StepRecord, action: Action) -
     if needs_no_approval(state, record, action, record.parameters, record.sources):
         return {}
     return record.parameters
+
+
+def check_given_values(asked: events.Asked, action: Action, answer: Any) -> None:
+    """Raise `InputError` for a value in an answer that does not fit its parameter of `action`."""
+    if not (is_filling(asked) or is_approval(asked)):
+        return
+    parameters = {each.name: each for each in action.data}
+    given = read_changes(answer) if is_approval(asked) else read_filled_values(list(asked.values), answer)
+    try:
+        for name, value in given.items():
+            if name in parameters:
+                convert_value(parameters[name], value)
+    except Missing as error:
+        raise InputError(f"{quote_value(answer)} is no answer to {asked.question!r}: {error}") from None
 
 
 def has_changes(state: RunState, record: StepRecord) -> bool:

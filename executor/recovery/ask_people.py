@@ -20,6 +20,7 @@ from executor.loop.aftermath import object_to_result
 from executor.loop.parameters import (
     RETURNED_PARAMETERS,
     Fill,
+    check_given_values,
     describe_schemas,
     describe_values,
     find_returned_text,
@@ -28,6 +29,7 @@ from executor.recovery.options import MOST_TRIES
 from executor.tools.containment import as_plain_text, call_contained, contain_errors, describe_error, log_failure
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
+from planner.errors import InputError
 from planner.lightweight import replace
 from planner.model import Action
 
@@ -113,7 +115,7 @@ class Asking:
         if not needed:
             return ""
         question = make_approval_question(self.state, record, action, request)
-        given = await self._get_approval(record, request, question)
+        given = await self._get_approval(record, action, request, question)
         if given is None and record.status is events.StepStatus.SKIPPED:
             return None
         if given is None:
@@ -122,10 +124,11 @@ class Asking:
             return None
         return answers.describe_refusal(given, "approval")
 
-    async def _get_approval(self, record: StepRecord, request: Request, question: events.Asked) -> Any:
+    async def _get_approval(self, record: StepRecord, action: Action, request: Request, question: events.Asked) -> Any:
         """Return the decision on a step, or None while nobody has decided.
 
-        An earlier answer counts only if the step and its parameters are as they were shown then.
+        An earlier answer counts only if the step and its parameters are as they were shown then. A callback that
+        approves with a value which the step does not have, or which does not fit, has not decided.
         """
         state, name = self.state, question.question
         answered = state.answered.get(name)
@@ -138,6 +141,12 @@ class Asking:
         given = None if self.approve is None else await ask_for_decision(self.approve, request)
         if given is None:
             return await self.answer(question)
+        if answers.read_approved_form(given) is not None:
+            try:
+                answers.check_meaning(question, given)
+                check_given_values(question, action, given)
+            except InputError as error:
+                return f"{answers.UNDECIDED}: {error}"
         self.emit(events.Answered(name, given, function=True))
         return given
 

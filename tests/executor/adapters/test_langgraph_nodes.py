@@ -121,6 +121,24 @@ def test_an_approval_interrupts_the_graph_and_nothing_is_done_twice(ways, answer
         assert "too dear" in reports(ended)[-1]["reason"]
 
 
+@pytest.mark.parametrize(
+    "answer", ["ok", "", {"answer": "yes"}, {"values": {"amout": 3}}, {"values": {"amount": "lots"}}]
+)
+def test_an_approval_that_does_not_fit_is_asked_for_again(answer) -> None:
+    world, desk = desk_world()
+    graph = planned_agent(
+        PlannedCalls(world, desk_problem(world, "refunded(o7)")), Obedient(), checkpointer=InMemorySaver()
+    )
+    config = {"configurable": {"thread_id": "1"}, "recursion_limit": 9}
+    [first] = invoke(graph, "refund o7", ways="async", config=config)["__interrupt__"]
+    [again] = asyncio.run(graph.ainvoke(Command(resume=answer), config))["__interrupt__"]
+    assert {**first.value, "objection": again.value["objection"]} == again.value
+    assert desk.log == ["find o7"]
+    ended = asyncio.run(graph.ainvoke(Command(resume={"values": {"amount": 3}}), config))
+    assert desk.log == ["find o7", "refund o7"]
+    assert reports(ended)[-1]["goal"] == "reached"
+
+
 def take_turns(calls: PlannedCalls, *turns: list[tuple[str, dict]]):
     """Return a graph whose model makes the calls of `turns`, all with the same id, and then says that it is done."""
     left = list(turns)

@@ -1,6 +1,7 @@
 """What needs approval is done as it was approved, and only if it was."""
 
 import asyncio
+from typing import Literal
 
 import pytest
 
@@ -179,3 +180,30 @@ def test_a_refusal_leaves_what_is_approved_with_it_as_it_is(tmp_path, refused, h
     else:
         assert outcome.status is RunStatus.FAILED
         assert set(bank) <= set(wanted)
+
+
+@pytest.mark.parametrize("values", [{"copys": 1}, {"copies": "lots"}, {"text": None}])
+def test_an_approval_with_values_that_do_not_fit_is_none(values):
+    post = Post()
+    executor = Executor(post.world, approve=lambda _: {"values": values})
+    outcome = asyncio.run(executor.run(post.plan(text="x")))
+    assert post.sent == []
+    assert outcome.steps[0].reason.startswith("approval was refused: whoever decides has said neither yes nor no: ")
+    assert next(iter(values)) in outcome.steps[0].reason
+    assert asyncio.run(Executor(post.world, approve=lambda _: {"values": {"copies": 1}}).run(post.plan(text="x")))
+    assert post.sent == [("x", 1)]
+
+
+def test_an_objection_to_a_choice_names_the_choices(tmp_path):
+    domain, sent = Domain("post"), []
+
+    @domain.action(provides=["sent"], tags=["needs_approval", "trusted"])
+    def send(how: Literal["air", "sea"]) -> None:
+        sent.append(how)
+
+    executor = Executor(World(domain), tmp_path / "runs.db")
+    asyncio.run(executor.run(domain.problem(goal=["sent"]), run="r", memory={"how": "air"}))
+    with pytest.raises(InputError, match="'how' cannot be 'rail'; say one of: air, sea"):
+        asyncio.run(executor.resume("r", answers={"approve:s1": {"values": {"how": "rail"}}}))
+    asyncio.run(executor.resume("r", answers={"approve:s1": {"values": {"how": "sea"}}}))
+    assert sent == ["sea"]

@@ -162,7 +162,7 @@ CAUSES: dict[str, tuple[dict[str, Any], RunStatus, str]] = {
     "whoever approves raises": (
         {"tags": ["needs_approval"], "options": {"approve": fail}},
         RunStatus.FAILED,
-        f"approval was refused: whoever decides has raised: {RAISED}",
+        f"approval was refused: whoever decides has said neither yes nor no: {RAISED}",
     ),
     "the run goes on without it": (
         {"check": fail, "policy": ExecutionPolicy(on_error="continue")},
