@@ -29,6 +29,8 @@ class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the typ
     theirs. Before each request to the model, the offer and the instructions are those of the present state. A tool that
     needs an approval, without an `approve` callback, is deferred as pydantic-ai does it: the agent's output is then
     `DeferredToolRequests`, whose `metadata` has the `text` of the question and what is `known`, with all values.
+    `ToolApproved(override_args=…)` approves it with other values; those that do not fit have it deferred again, with
+    the `objection` in the `metadata`.
     """
 
     def __init__(
@@ -63,11 +65,26 @@ class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the typ
     async def call_tool(self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: Any) -> dict[str, Any]:  # noqa: ARG002 - the offer may have changed meanwhile
         """Call a tool, and return the report of the call; raises `ApprovalRequired`."""
         self.calls.take_deps(ctx.deps)
-        approved = True if ctx.tool_call_approved else None
-        asked = None if approved else await self.calls.find_approval(name, tool_args)
-        if asked is not None:
-            raise ApprovalRequired(dict(asked))
-        return (await self.calls.call(name, tool_args, approved=approved)).to_dict()
+        arguments, approved = tool_args, None
+        if ctx.tool_call_approved:
+            arguments, approved = self._read_approval(name, tool_args, ctx)
+        asked = await self.calls.find_approval(name, arguments)
+        objection = "" if approved is None else await self.calls.object_to_approval(name, arguments, approved)
+        if asked is not None and (approved is None or objection):
+            raise ApprovalRequired(dict(asked) | ({"objection": objection} if objection else {}))
+        return (await self.calls.call(name, arguments, approved=approved)).to_dict()
+
+    def _read_approval(self, name: str, given: dict[str, Any], ctx: RunContext[Any]) -> tuple[dict[str, Any], Any]:
+        """Return the arguments of a call that somebody has approved, and the approval, with the values that it changes.
+
+        Arguments that it leaves out stay; another object makes it another call.
+        """
+        parts = [each for message in ctx.messages for each in message.parts if isinstance(each, ToolCallPart)]
+        asked = next((each.args_as_dict() for each in parts if each.tool_call_id == ctx.tool_call_id), given)
+        objects = {each.name.removeprefix("?") for each in self.calls.world.model.actions[name].parameters}
+        changed = {each: value for each, value in given.items() if each not in objects and asked.get(each) != value}
+        arguments = asked | {each: value for each, value in given.items() if each in objects}
+        return arguments, {"values": changed} if changed else True
 
     def _make_tool(self, offer: Offer, ctx: RunContext[Any]) -> ToolsetTool[Any]:
         definition = ToolDefinition(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolDenied
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDenied
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
@@ -14,7 +14,7 @@ from support_desk import desk_problem, desk_world
 
 from executor import World
 from executor.adapters.pydantic_ai_toolset import ForethoughtCapability, ForethoughtToolset
-from planner import Domain
+from planner import Domain, From
 
 seen: list[AgentInfo] = []
 
@@ -142,6 +142,48 @@ def test_a_refusal_reaches_the_run_and_nothing_is_asked_again(answer: Any) -> No
     assert isinstance(again.output, str)
     assert desk.log == ["find o7"]
     assert any("refused" in each.reason for each in toolset.calls.reports)
+
+
+def bills() -> tuple[World, list[tuple[str, int]]]:
+    """Return a world whose amounts are read from bills, and what was paid."""
+    domain, paid = Domain("bills", types=["bill"]), []
+    domain.action("read", {"b": "bill"}, provides=["known(b)"], tags=["read_only", "trusted"])
+    amount = Annotated[int, From("known(b)", "data.amount")]
+    tags = ["irreversible", "needs_approval", "trusted"]
+    domain.action(
+        "pay", {"b": "bill", "amount": amount, "note": str}, requires=["known(b)"], provides=["paid(b)"], tags=tags
+    )
+    world = World(domain)
+    world.handler("read")(lambda b: {"bill": b, "amount": 70})
+    world.handler("pay")(lambda b, amount, note: paid.append((b, amount, note)))
+    return world, paid
+
+
+@pytest.mark.parametrize(
+    ("changed", "paid"),
+    [
+        ({"amount": 3}, ("b 1", 3, "text")),
+        ({"b": "b 1", "note": "thanks", "amount": "3"}, ("b 1", 3, "thanks")),
+        ({}, ("b 1", 70, "text")),
+    ],
+)
+def test_an_approval_with_other_values_is_done_with_them(changed: dict[str, Any], paid: tuple[Any, ...]) -> None:
+    """Also with those that the domain takes from a result, which no model may give."""
+    world, book = bills()
+    problem = world.domain.problem(objects={"b 1": "bill"}, goal=['paid("b 1")'])
+    toolset = ForethoughtToolset(world, problem)
+    agent = Agent(FunctionModel(obedient), toolsets=[toolset], output_type=[str, DeferredToolRequests])
+    first = ask(agent, "pay")
+    [asked] = first.output.approvals
+    wrong = DeferredToolResults(approvals={asked.tool_call_id: ToolApproved(override_args={"amout": 3})})
+    again = ask(agent, message_history=first.all_messages(), deferred_tool_results=wrong)
+    [asked] = again.output.approvals
+    assert "has no value 'amout'" in again.output.metadata[asked.tool_call_id]["objection"]
+    assert book == []
+    right = DeferredToolResults(approvals={asked.tool_call_id: ToolApproved(override_args=changed)})
+    last = ask(agent, message_history=again.all_messages(), deferred_tool_results=right)
+    assert last.output == "done"
+    assert book == [paid]
 
 
 def test_a_capability_brings_the_toolset() -> None:
