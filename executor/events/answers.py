@@ -40,6 +40,8 @@ FILL: Final = "fill:"
 """Prefix of questions for parameters."""
 DOUBT: Final = "doubt:"
 """Prefix of questions whether a step happened."""
+FLIGHT: Final = "flight:"
+"""Prefix of questions whether a step of another run happened."""
 WAIT: Final = "wait:"
 """Prefix of questions for what a begun step waits for."""
 
@@ -416,7 +418,7 @@ def form_of(question: Asked) -> dict[str, Any]:
     if is_approval(question) and question.values:
         edited = {"answer": {"enum": list(question.choices)}, "values": values}
         forms.append({"type": "object", "properties": edited, "required": ["values"], "additionalProperties": False})
-    if question.question.startswith((DOUBT, "flight:")):
+    if question.question.startswith((DOUBT, FLIGHT)):
         created = {"type": "object", "required": list(question.creates)}
         needed = ["created"] if question.creates else []
         result = {"type": "object", "minProperties": 1, "properties": {"created": created}, "required": needed}

@@ -16,6 +16,7 @@ from executor.events import events
 from executor.events.answers import (
     DOUBT,
     FILL,
+    FLIGHT,
     WAIT,
     as_journal_data,
     check_meaning,
@@ -116,7 +117,7 @@ def settle_questions(journal: AnyJournal, run: str, step: str, answer: str) -> l
             continue
         for name in load_open_questions(journal, each.run):
             is_own = each.run == run and name == f"{DOUBT}{step}"
-            if is_own or (name.startswith("flight:") and f":{run}/{step}:" in name):
+            if is_own or (name.startswith(FLIGHT) and f":{run}/{step}:" in name):
                 post_answer(journal, each.run, name, answer)
                 told.append(each.run)
     return told

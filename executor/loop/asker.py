@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from executor.events.answers import AGAIN, YES, interpret_answer
+from executor.events.answers import AGAIN, FLIGHT, YES, interpret_answer
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import Entry, Outcome
@@ -106,7 +106,7 @@ def find_word(state: RunState, record: StepRecord, entry: Entry) -> Any:
 
     What was told for another step counts for one that was added to the plan.
     """
-    asked, about = f"flight:{'' if record.because else f'{record.id}:'}", f":{entry.run}/{entry.step}:"
+    asked, about = f"{FLIGHT}{'' if record.because else f'{record.id}:'}", f":{entry.run}/{entry.step}:"
     return next((answer for name, answer in state.answers.items() if name.startswith(asked) and about in name), None)
 
 

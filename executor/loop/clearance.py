@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 from executor.events import events
 from executor.events.answers import (
+    FLIGHT,
     HAPPENED,
     NO,
     NOTHING,
@@ -302,7 +303,7 @@ class Clearance:
         is_doubt, creates = ruling.verdict is Verdict.ASK_DOUBT and other is not None, tuple[str, ...]()
         if is_doubt and other is not None:
             choices: tuple[str, ...] = (HAPPENED, NOTHING)
-            name = f"flight:{record.id}:{other.run}/{other.step}:{other.since}"
+            name = f"{FLIGHT}{record.id}:{other.run}/{other.step}:{other.since}"
             text = f"Nobody can say whether {other.text}, begun by run {other.run!r}, happened: {other.doubt}. Did it?"
             creates = tuple(each for each, at in record.plan.created.items() if self.state.objects.is_open(at))
             text += self.describe_candidates(record) + ask_for_created(creates)

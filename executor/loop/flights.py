@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from executor.errors import JournalError
 from executor.events import events
-from executor.events.answers import DOUBT, HAPPENED, NOTHING, ends_by_clock
+from executor.events.answers import DOUBT, FLIGHT, HAPPENED, NOTHING, ends_by_clock
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.effects import GONE
@@ -309,6 +309,21 @@ class Flights:
             is_open = record.status is events.StepStatus.IN_DOUBT or record.result is None
             if is_open and record.id not in self._held:
                 await self._learn_outcome(record, items[record.id])
+        for name, asked in self.state.open_questions.items():
+            told = await self._find_settled(asked) if name.startswith(FLIGHT) else ""
+            if told == NOTHING or (told and not asked.creates):
+                self.emit(events.Answered(name, told))
+
+    async def _find_settled(self, asked: events.Asked) -> str:
+        """Return what the ledger says by now of the attempt of another run that is asked about; "" if nothing."""
+        record = self.state.steps[asked.step]
+        who, _, since = asked.question.removeprefix(f"{FLIGHT}{record.id}:").rpartition(":")
+        for item in (self.identify(record), *await self.find_like(record, self.describe(record))):
+            _, entries = await self.book.read(item)
+            later = [each for each in entries if f"{each.run}/{each.step}" == who and each.at >= float(since)]
+            if later:
+                return HAPPENED if later[0].outcome is Outcome.DONE else NOTHING
+        return ""
 
     async def _learn_outcome(self, record: StepRecord, item: str) -> None:
         """End a step in doubt whose flight somebody has settled meanwhile, as the ledger says."""

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from executor import Executor, RunStatus, World
+from executor import ExecutionPolicy, Executor, RunStatus, World
 from executor.testing import run_virtual
 from planner import Domain
 
@@ -65,3 +65,29 @@ def test_more_of_a_number_is_asked_where_it_was_changed_before(seen, tmp_path):
     told = [run_virtual(executor.run(till.problem(each), join=False)).status for each in (5, 10)]
     assert told == [RunStatus.SUCCEEDED if seen else RunStatus.UNVERIFIED, RunStatus.WAITING]
     assert till.bank == ["pay"]
+
+
+@pytest.mark.parametrize("calls_off", [True, False])
+@pytest.mark.parametrize("said", ["it happened", "it did not happen"])
+def test_what_the_run_itself_is_told_answers_the_others_when_they_are_taken_up(said, calls_off, tmp_path):
+    shop, bank = Domain("shop"), []
+    shop.action("pay", {}, provides=["paid"], tags=["irreversible", "trusted"])
+    world = World(shop)
+
+    @world.handler("pay")
+    def pay():
+        if said == "it happened" or bank == ["tried"]:
+            bank.append("paid")
+        if len(bank) < 2 and "tried" not in bank:
+            bank.insert(0, "tried")
+            raise ConnectionError("reset")
+
+    problem, place = shop.problem(goal=["paid"]), tmp_path / "runs.db"
+    world.policy("pay", ExecutionPolicy(on_error="abort" if calls_off else "patch"))
+    [own] = run_virtual(Executor(world, place).run(problem, run="a")).questions
+    [other] = run_virtual(Executor(world, place).run(problem, run="b", join=False)).questions
+    assert (own.question, other.question.split(":")[0]) == ("doubt:s1", "flight")
+    run_virtual(Executor(world, place).resume("a", answers={own.question: said}))
+    outcome = run_virtual(Executor(world, place).resume("b"))
+    assert outcome.questions == ()
+    assert bank == ["tried", "paid"]
