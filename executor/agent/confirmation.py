@@ -18,6 +18,7 @@ from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import dataclass, field
 from planner.model import Action
 from planner.model.formulas import atoms_in
+from planner.model.object_names import written_name
 from planner.plan import Plan
 
 Confirm = Callable[[Proposal], Any] | None
@@ -74,4 +75,5 @@ def _shows(request: Request, step: PlanStep) -> bool:
         values = to_jsonable_python(dict(request.parameters))
     except PydanticSerializationError:
         return False
-    return (step.action, step.created, step.parameters) == (request.action, request.arguments, values)
+    arguments = {name: written_name(term) for name, term in step.created.items()}
+    return (step.action, arguments, step.parameters) == (request.action, request.arguments, values)

@@ -32,6 +32,7 @@ from executor.tools.results import ActionResult
 from planner.errors import InputError
 from planner.lightweight import replace
 from planner.model import Action
+from planner.model.object_names import written_name
 
 Callback = Callable[..., Any] | None
 _LOG: Final = logging.getLogger(__name__)
@@ -43,10 +44,10 @@ LATER: Final = "later"
 class Request:
     """Request for a permission or an approval of a step.
 
-    `arguments` are the names of its objects, and `parameters` the values of its data parameters. `returned` are the
-    parameters of an irreversible step with text that tools returned. `purpose` says whether the step belongs to the
-    initial plan, to a later plan, or undoes other steps; `undoes` has the ids of these. `earlier` tells what other
-    runs did or left of the same step.
+    `arguments` are the names of its objects, without quotes, and `parameters` the values of its data parameters.
+    `returned` are the parameters of an irreversible step with text that tools returned. `purpose` says whether the step
+    belongs to the initial plan, to a later plan, or undoes other steps; `undoes` has the ids of these. `earlier` tells
+    what other runs did or left of the same step.
     """
 
     run: str
@@ -164,7 +165,8 @@ def make_request(
     earlier: tuple[str, ...] = (),
 ) -> Request:
     """Make the request for a permission or an approval of a step with these `values` of data parameters."""
-    arguments, purpose = dict(record.plan.arguments), state.purpose_of(record)
+    arguments = {name: written_name(term) for name, term in record.plan.arguments.items()}
+    purpose = state.purpose_of(record)
     asked_by = state.run, record.id, record.step.action
     return Request(*asked_by, arguments, values, returned, purpose, record.plan.undoes, earlier)
 

@@ -207,3 +207,16 @@ def test_an_objection_to_a_choice_names_the_choices(tmp_path):
         asyncio.run(executor.resume("r", answers={"approve:s1": {"values": {"how": "rail"}}}))
     asyncio.run(executor.resume("r", answers={"approve:s1": {"values": {"how": "sea"}}}))
     assert sent == ["sea"]
+
+
+@pytest.mark.parametrize("role", ["approve", "permit"])
+@pytest.mark.parametrize("name", ["o7", "o 7", 'say "hi"', "https://shop.example/8?a=(b)", ""])
+def test_whoever_decides_gets_names_as_they_are(name, role):
+    domain, seen = Domain("post", types=["letter"]), []
+    domain.action("send", {"x": "letter"}, provides=["sent(x)"], tags=["needs_approval", "trusted"])
+    world = World(domain)
+    world.handler("send")(lambda x: seen.append(x) or "sent")
+    letters = domain.problem(objects={name: "letter"}, goal="(forall (?x - letter) (sent ?x))")
+    decide = {"approve": lambda _: True, role: lambda request: seen.append(request.arguments["x"]) or True}
+    assert asyncio.run(Executor(world, **decide).run(letters)).succeeded
+    assert seen == [name, name]
