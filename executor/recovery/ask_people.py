@@ -110,7 +110,10 @@ class Asking:
             return ""
         request = make_request(self.state, record, values, returned, earlier)
         if self.permit is not None:
-            refused = answers.describe_refusal(await ask_for_decision(self.permit, request), "permission")
+            given = await ask_for_decision(self.permit, request)
+            if answers.read_changes(given):
+                given = f"{answers.UNDECIDED}: `permit` changes no values, `approve` does"
+            refused = answers.describe_refusal(given, "permission")
             if refused:
                 return refused
         if not needed:

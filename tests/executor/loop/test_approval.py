@@ -194,6 +194,14 @@ def test_an_approval_with_values_that_do_not_fit_is_none(values):
     assert post.sent == [("x", 1)]
 
 
+def test_a_permission_changes_no_values():
+    post = Post()
+    executor = Executor(post.world, permit=lambda _: {"values": {"copies": 1}}, approve=lambda _: True)
+    outcome = asyncio.run(executor.run(post.plan(text="x")))
+    assert post.sent == []
+    assert "`permit` changes no values, `approve` does" in outcome.steps[0].reason
+
+
 def test_an_objection_to_a_choice_names_the_choices(tmp_path):
     domain, sent = Domain("post"), []
 
