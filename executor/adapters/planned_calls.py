@@ -304,7 +304,9 @@ class PlannedCalls:
         returned = find_returned_text(state, filled, action, values, sources)
         if not (filled.needs_approval(action) or returned):
             return None
-        return make_approval_question(state, filled, action, make_request(state, filled, values, returned))
+        earlier = await run.describe_earlier(record, values, sources)
+        request = make_request(state, filled, values, returned, earlier)
+        return make_approval_question(state, filled, action, request)
 
     def _read_call(self, name: str, arguments: Mapping[str, Any]) -> AgentCall:
         assert self._session.run is not None, "it was refreshed before"

@@ -97,7 +97,7 @@ def rule(sight: Sight, flight: Flight | None, entries: Sequence[Entry], asker: A
     if sight is Sight.HOLDS:
         is_over = flight is not None and not (is_alive or flight.is_waiting)
         return Ruling(Verdict.ALREADY, HELD, _find_last(entries), Outcome.DONE if is_over else None)
-    refusal = _find_refusal(entries, asker.occasion)
+    refusal = find_refusal(entries, asker.occasion)
     if refusal is not None and not (asker.accepts or asker.approves):
         return Ruling(Verdict.ASK_AGAIN if asker.may_ask else Verdict.REFUSED, REFUSED, refusal)
     if flight is not None and (is_alive or flight.is_waiting):
@@ -157,7 +157,7 @@ def find_last_done(entries: Sequence[Entry], asker: Asker) -> Entry | None:
     return _find_last(counting)
 
 
-def _find_refusal(entries: Sequence[Entry], occasion: str) -> Entry | None:
+def find_refusal(entries: Sequence[Entry], occasion: str) -> Entry | None:
     """Return the refusal that counts on `occasion`: the last word that a person said, and nothing was done since."""
     for each in reversed(entries):
         if each.occasion and occasion and each.occasion != occasion:

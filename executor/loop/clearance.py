@@ -93,15 +93,17 @@ class Clearance:
         self._evidence = Evidence(self.state, self.emit, self.lookout, self.clock, self.stopped, self.flights)
         self._other_ways = OtherWays(self.state, self.flights, self._evidence)
 
-    async def describe_earlier(self, record: StepRecord, item: str, values: Mapping[str, Any]) -> tuple[str, ...]:
-        """Describe what was done or refused before of the step `item`, and what it is to replace with these `values`.
+    async def describe_earlier(self, record: StepRecord, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Describe what was done or refused before of a step, or is for the same and was refused, or is to be replaced.
 
-        The approval of the step shows it, and answers for it then.
+        The step is to be done with these `values`. Its approval shows all that, and answers for it then.
         """
-        _, entries = await self.flights.book.read(item)
+        _, entries = await self.flights.book.read(self.flights.identify(record))
+        if not self.state.is_irreversible(record):
+            return describe_latest(entries)
         wanted = self._narrow(self.flights.describe(record), self._finder.find_effect(record), values)
         known = frozenset(self.state.beliefs.simulation.facts)
-        return (*describe_latest(entries), *await self._other_ways.describe_replaced(record, wanted, known))
+        return (*describe_latest(entries), *await self._other_ways.describe_others(record, wanted, known))
 
     async def is_done_by_other(self, record: StepRecord) -> bool:
         """Return whether a step that cannot begin is done already, or a person says or is asked whether it is."""

@@ -17,8 +17,8 @@ from executor.events.fluent_values import FluentValue
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import Entry, Flight, Outcome
-from executor.ledger.rulings import FIRST, HELD, Asker, Ruling, Sight, Verdict, find_last_done, rule
-from executor.loop.asker import describe_asker, describe_replacement, is_approved_again
+from executor.ledger.rulings import FIRST, HELD, Asker, Ruling, Sight, Verdict, find_last_done, find_refusal, rule
+from executor.loop.asker import describe_asker, describe_entry, describe_replacement, is_approved_again
 from executor.loop.evidence import Evidence, View, find_last_time
 from executor.loop.flights import Flights
 from executor.loop.step_identity import Brought, mark_goal
@@ -83,18 +83,30 @@ class OtherWays:
                     row = f"{other.text} is for the same, and nobody can say whether it happened"
                     return Ruling(Verdict.ASK_AGAIN, row), None, view
                 case Verdict.ASK_AGAIN | Verdict.REFUSED if ruling.entry is not None:
-                    how = "was refused" if ruling.entry.outcome is Outcome.REFUSED else "was done"
+                    is_refusal = ruling.entry.outcome is Outcome.REFUSED
+                    if is_refusal and is_approved_again(self.state, record, (describe_entry(ruling.entry),)):
+                        continue
+                    how = "was refused" if is_refusal else "was done"
                     return replace(ruling, row=f"{ruling.entry.text} is for the same, and it {how}"), None, view
         return Ruling(Verdict.BEGIN, FIRST), None, view
 
-    async def describe_replaced(self, record: StepRecord, wanted: Brought, known: AbstractSet[Atom]) -> list[str]:
-        """Describe what was done in another way and a step is to replace, for its approval, which answers for it."""
+    async def describe_others(self, record: StepRecord, wanted: Brought, known: AbstractSet[Atom]) -> list[str]:
+        """Describe what is for the same as a step and was refused, or was done in another way and is to be replaced.
+
+        The approval of the step answers for it.
+        """
         found, own = list[str](), self.flights.identify(record)
-        for item in await self.flights.find_like(record, wanted) if record.because else ():
+        for item in await self.flights.find_like(record, wanted):
             _, entries, told = (None, (), None) if item == own else await self._read(item, wanted)
-            if told is not None and wanted.shares_only_goals(told):
-                replaced = self._find_replaced(record, told, entries, known)
-                found += [] if replaced is None else [replaced.row]
+            if told is None:
+                continue
+            is_other_way = wanted.shares_only_goals(told)
+            replaced = self._find_replaced(record, told, entries, known) if is_other_way else None
+            refusal = find_refusal(entries, self.state.occasion)
+            if replaced is not None:
+                found.append(replaced.row)
+            elif refusal and not (is_other_way and self._is_taken_into_account(record, item, wanted, told, known)):
+                found.append(describe_entry(refusal))
         return found
 
     async def _read(self, item: str, wanted: Brought) -> tuple[Flight | None, list[Entry], Brought | None]:

@@ -161,7 +161,7 @@ class Purposes:
                 own[demand.what].add((fact, self._declared[step.id][fact]))
         for what, literals in own.items():
             found |= dict.fromkeys(find_alternatives(what, literals, self.finder.find_fixed, domain, universe))
-        exists, declared = self.state.objects.exists, self._declared[record.id]
+        exists, declared = self.state.objects.exists, self._declared.get(record.id, {})
         return [(fact, holds) for fact, holds in found if fact not in declared and exists(fact)]
 
     def list_demanding(self, facts: Iterable[Atom]) -> list[Demand]:

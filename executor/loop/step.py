@@ -216,7 +216,7 @@ class Stepper:
         is_new = bool(item) and not is_free and another is None
         if is_new and (await self.clearance.is_already_so(record) or await self.clearance.is_refused(record, item)):
             return
-        refused = "" if is_free else await self._ask_for_approval(record, action, (values, sources), item, another)
+        refused = "" if is_free else await self._ask_for_approval(record, action, (values, sources), another)
         if refused is None or self._is_overtaken(another, plan):
             return
         if refused:
@@ -502,14 +502,18 @@ class Stepper:
             self.emit(replace(another.otherwise, reason=f"{another.otherwise.reason}; {reason}"))
 
     async def _ask_for_approval(
-        self, record: StepRecord, action: Action, filled_in: Filled, item: str, another: NextAttempt | None
+        self, record: StepRecord, action: Action, filled_in: Filled, another: NextAttempt | None
     ) -> str | None:
         """Return the reason of a refusal, an empty text for an approval, or None if undecided or stopped."""
         stopped = self.paused if another is None else self.aborted
-        told = {name: each for name, each in filled_in[0].items() if filled_in[1].get(name) != filling.DEFAULT}
-        earlier = await self.clearance.describe_earlier(record, item, told) if item else ()
+        earlier = await self.describe_earlier(record, filled_in)
         asked = asyncio.ensure_future(self.asker.ask_for_approval(record, action, *filled_in, earlier))
         return asked.result() if await wait_unless_cancelled(asked, stopped) else None
+
+    async def describe_earlier(self, record: StepRecord, filled_in: Filled) -> tuple[str, ...]:
+        """Describe what the approval of a step shows that was done or refused before, in other runs, too."""
+        told = {name: each for name, each in filled_in[0].items() if filled_in[1].get(name) != filling.DEFAULT}
+        return await self.clearance.describe_earlier(record, told)
 
     async def _run_check(
         self, record: StepRecord, action: Action, values: Mapping[str, Any], policy: ExecutionPolicy

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from executor import ActionResult, Agent, Executor, NothingDone, RunStatus, StepStatus, World
+from executor import ActionResult, Agent, Executor, NothingDone, PlannedCalls, RunStatus, StepStatus, World
 from executor.ledger.records import Entry, Flight, LedgerInMemory, Outcome
 from planner import Domain
 from planner.errors import InputError
@@ -197,6 +197,45 @@ def test_a_refusal_is_remembered():
     assert another.status is RunStatus.WAITING
     assert any("was refused" in each for each in another.questions[0].known)
     assert not shop.bank
+
+
+@pytest.mark.parametrize("tags", [("irreversible", "needs_approval"), ("needs_approval",)])
+def test_every_door_shows_an_earlier_refusal_when_it_asks_again(tags):
+    shop, shown = Shop(tags=tags), []
+    executor = Executor(shop.world, approve=lambda request: shown.append(request.earlier) or None)
+
+    async def main():
+        waiting = await executor.run(shop.wanted())
+        await executor.resume(waiting.run, answers={waiting.questions[0].question: "no"})
+        await executor.run(shop.wanted())
+        calls = PlannedCalls(shop.world, shop.wanted())
+        before = await calls.find_approval("pay", {})
+        return before, (await calls.call("pay", {})).question
+
+    before, asked = asyncio.run(main())
+    assert len(shown) == 2
+    assert [each.count("was refused") for each in map(str, shown)] == [0, 1]
+    assert "was refused" in str(before["known"])
+    assert "was refused" in str(asked["known"])
+    assert not shop.bank
+
+
+def test_an_approval_shows_what_was_refused_for_the_same_and_answers_for_it():
+    shop = Shop(tags=("irreversible", "needs_approval"))
+    shop.domain.action("transfer", provides=["paid"], tags=["irreversible", "needs_approval"], cost=9)
+    world = World(shop.domain)
+    world.handler("pay")(shop.pay)
+    world.handler("transfer")(lambda: shop.bank.append("transfer"))
+    executor = Executor(world)
+
+    async def main():
+        waiting = await executor.run(shop.domain.problem(goal=["paid"]))
+        asked = await executor.resume(waiting.run, answers={waiting.questions[0].question: "no"})
+        assert [each.startswith("pay() was refused") for each in asked.questions[0].known] == [True]
+        return await executor.resume(waiting.run, answers={asked.questions[0].question: "yes"})
+
+    assert asyncio.run(main()).status is RunStatus.UNVERIFIED
+    assert shop.bank == ["transfer"]
 
 
 def test_worlds_of_different_names_are_different_accounts():
