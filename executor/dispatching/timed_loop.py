@@ -100,9 +100,8 @@ class TimedLoop(Loop):
 
     async def _wait_for_idle_runs(self) -> RunEnded | None:
         """Wait for runs that hold what steps need and that nobody drives; end as WAITING unless the run stays."""
-        waiting = self.state.with_status(StepStatus.WAITING)
         reasons = "; ".join(self.stepper.blocked.values())
-        if not (self.stay or self.inbox.is_expecting(waiting)):
+        if not (self.stay or self._is_expecting()):
             return self.supervisor.end_in_doubt() or end_run(self.state, RunStatus.WAITING, reasons)
         await self._wait_for_news(LOOK)
         self.stepper.blocked.clear()

@@ -10,12 +10,13 @@ import asyncio
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
-from executor.events.answers import name_wait
+from executor.events.answers import find_refusal, name_wait, read_wait_answer
 from executor.events.events import (
     UNFINISHED,
     Answered,
+    Asked,
     Event,
     ParametersFilled,
     RunEnded,
@@ -39,6 +40,7 @@ from executor.plan_check.remaining_means import LACKING
 from executor.plans.action_plan import PlanStep
 from executor.plans.execution_models import OFFERED
 from executor.plans.partial_order import predecessors_of
+from executor.recovery.ask_people import WaitCallbacks
 from executor.recovery.hierarchy import order_by_tasks, tasks_permit
 from executor.recovery.ladder import Ladder
 from executor.recovery.policy_execution import UNFORESEEN
@@ -74,6 +76,7 @@ class Loop:
     supervisor: Supervisor = field(init=False)
     _detours: Detours = field(init=False)
     _tasks: dict[str, asyncio.Task[None]] = field(init=False, default_factory=dict)
+    _callbacks: WaitCallbacks = field(init=False)
     _tasks_over: list[str] = field(init=False, default_factory=list)
     """Steps whose tasks are over."""
     _agenda_version: tuple[int, int, int] = field(init=False, default=OUTDATED)
@@ -88,6 +91,7 @@ class Loop:
         self.supervisor = Supervisor(self.state, self.stepper, self.ladder)
         self.agenda = Agenda(self.state.model, (), {})
         self._detours = Detours(self.state)
+        self._callbacks = WaitCallbacks(self.stepper.asker.ask, self.inbox.wake)
         self.stepper.find_doom = self.ladder.means.find_doom
         self.ladder.has_other_done = self.stepper.clearance.is_done_by_other
         foresee = self.ladder.following.foresee
@@ -102,9 +106,10 @@ class Loop:
             return await self._run_until_end()
         except GeneratorExit:  # its event loop is gone: a worker has dropped the workflow
             self._tasks.clear()
+            self._callbacks.tasks.clear()
             raise
         finally:
-            for task in self._tasks.values():
+            for task in (*self._callbacks.tasks.values(), *self._tasks.values()):
                 task.cancel()
             if self._tasks:
                 await asyncio.gather(*self._tasks.values(), return_exceptions=True)
@@ -392,10 +397,15 @@ class Loop:
         if since and not flights.book.tells_changes:
             pause = find_pause(self.stepper.clock.time() - max(since), LOOK)
             seconds = pause if seconds is None else min(pause, seconds)
+        self._callbacks.begin(self.state.open_questions.values())
         await self.inbox.wait_for_news(waiting, seconds)
 
     async def _look_after_news(self) -> None:
         """Resume the steps whose answers have come, and judge those whose time is over."""
+        for question, asked in self.state.open_questions.items():
+            answer = self._callbacks.take_answer(question)
+            if answer is not None:
+                self._take_answer(asked, answer)
         self._resume_answered()
         for record, attempt in self.inbox.find_expired(self.state.with_status(StepStatus.WAITING)):
             if record.id not in self._tasks:
@@ -414,7 +424,7 @@ class Loop:
         if self.agenda.has_ready(self._is_held):
             return await self.supervisor.ask_about_limits()
         doubt = self.supervisor.end_in_doubt()
-        if doubt is not None and not self.inbox.is_expecting(self.state.with_status(StepStatus.WAITING)):
+        if doubt is not None and not self._is_expecting():
             return doubt
         if self.state.with_status(StepStatus.WAITING) or self.agenda.has_ready(lambda _: False):
             return None if await self._wait_for_answer() else end_waiting(self.state)
@@ -439,12 +449,17 @@ class Loop:
         """Wait for a timer or, if the run stays, for an answer from outside; return whether to go on."""
         if self._resume_answered() or self._hand_over():
             return True
-        records = self.state.with_status(StepStatus.WAITING)
-        if not self.stay and not self.inbox.is_expecting(records):
+        if not self.stay and not self._is_expecting():
             return False
         await self._wait_for_news()
         await self._look_after_news()
         return True
+
+    def _is_expecting(self) -> bool:
+        """Return whether the run goes on without an answer from outside: a timer or a callback is at work."""
+        self._callbacks.begin(self.state.open_questions.values())
+        is_asking = self._callbacks.is_at_work(self.state.open_questions)
+        return is_asking or self.inbox.is_expecting(self.state.with_status(StepStatus.WAITING))
 
     def _resume_answered(self) -> bool:
         """Restart steps whose question was answered, or that were held; return whether there are any."""
@@ -511,6 +526,13 @@ class Loop:
             raised = attempt.result.error if attempt.raised else ""
             self.emit(StepReturned(record.id, data_of(attempt.result), raised=raised))
         self.inbox.wake()
+
+    def _take_answer(self, asked: Asked, answer: Any) -> None:
+        """Take the answer of a callback to what a step waits for."""
+        record = self.state.steps[asked.step]
+        wait = record.wait or {}
+        is_refused = find_refusal(asked, answer, wait) is not None
+        self.take_result(record, read_wait_answer(asked, answer, wait), is_refused=is_refused)
 
     def announce(self, event: str, result: ActionResult) -> int:
         """Complete all steps that wait for `event`, or else the first that will; return how many wait."""

@@ -85,6 +85,8 @@ class Asker(Protocol):
     """Callback for each step, or None."""
     fill: filling.Fill | None
     """Callback for open parameters, or None."""
+    ask: Any
+    """Callback for all other questions, "later", or None."""
 
     async def answer(self, question: events.Asked) -> Any:
         """Ask `question`; return None while there is no answer."""

@@ -6,9 +6,10 @@ wait; the answer may come in another process: `Executor.resume(run, answers={que
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import Any, Final, Literal
@@ -65,7 +66,8 @@ class Request:
 class Asking:
     """Asks on behalf of one run, by asynchronous callbacks or by plain ones, which run in threads.
 
-    `ask(question)` answers an `Asked`, or returns None; without it, nobody is asked what to do next. `permit(request)`
+    `ask(question)` answers an `Asked`, or returns None; without it, nobody is asked what to do next. What a begun step
+    waits for, it is asked by `WaitCallbacks`. `permit(request)`
     and `approve(request)` return a bool, or the reason of a refusal as text; `approve` may return None for undecided,
     or other values with which the step is approved: `{"values": {"amount": 20}}`.
     """
@@ -219,6 +221,34 @@ async def ask_for_answer(function: Callable[..., Any], question: events.Asked) -
     except Exception as error:  # noqa: BLE001 - whatever a callback raises, the question stays open
         log_failure(_LOG, "nobody answered %s", question.question, error=error)
         return None
+
+
+@dataclass(slots=True, eq=False)
+class WaitCallbacks:
+    """Asks the callback `ask` what begun steps wait for, beside all else that the run does; `wake` tells of answers."""
+
+    ask: Callback | Literal["later"]
+    wake: Callable[[], None]
+    tasks: dict[str, asyncio.Task[Any]] = field(init=False, default_factory=dict)
+    """The calls so far, by question."""
+
+    def begin(self, questions: Iterable[events.Asked]) -> None:
+        """Ask those of the open `questions` that it has not asked yet."""
+        if not callable(self.ask):
+            return
+        for each in questions:
+            if answers.is_wait(each) and each.question not in self.tasks:
+                task = self.tasks[each.question] = asyncio.create_task(ask_for_answer(self.ask, each))
+                task.add_done_callback(lambda _: self.wake())
+
+    def is_at_work(self, questions: Iterable[str]) -> bool:
+        """Return whether it is still asking one of the open `questions`."""
+        return any(each in self.tasks and not self.tasks[each].done() for each in questions)
+
+    def take_answer(self, question: str) -> Any:
+        """Return the answer to a question that nobody has answered otherwise; None without one."""
+        task = self.tasks.get(question)
+        return None if task is None or not task.done() or task.cancelled() else task.result()
 
 
 SAID: Final = "somebody says that it happened"

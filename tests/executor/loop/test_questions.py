@@ -26,7 +26,7 @@ from doors.registry import APART, DOORS
 from pydantic import Field
 
 import executor
-from executor import ActionPlan, ActionResult, Agent, Executor, InDoubt, PlannedCalls, Wait, World
+from executor import ActionPlan, ActionResult, Agent, Context, Executor, InDoubt, PlannedCalls, Wait, World
 from executor.events.answers import HAPPENED, form_of
 from executor.events.open_questions import load_open_questions, post_answer, read_open_questions
 from executor.journal import Journal
@@ -147,13 +147,15 @@ def make_executor(office: Office, place: Path) -> Executor:
     return Executor(office.world, place, fill=ask_to_fill if office.kind == "value" else None, ask=ask)
 
 
-async def ask_by_executor(office: Office, place: Path) -> None:
+async def ask_by_executor(office: Office, place: Path, callback: Any = None) -> None:
     wanted: Any = office.problem
     if office.kind == "limit":
         steps = [{"id": each, "action": each} for each in ("ask", "act")]
         limits = {"constraints": {"cost": 2}}
         wanted = ActionPlan.model_validate({"steps": steps, "goal": ["acted"], "metadata": limits})
-    await make_executor(office, place).run(wanted, run="r")
+    executor = make_executor(office, place)
+    executor.ask = callback or executor.ask
+    await executor.run(wanted, run="r")
 
 
 async def ask_by_agent(office: Office, place: Path) -> None:
@@ -489,3 +491,65 @@ OTHER_DOORS = {"without journal", "agent without journal", "calls without journa
 def test_every_door_is_here() -> None:
     assert DOORS_OF.keys() == ASKERS.keys()
     assert set().union(*DOORS_OF.values()) | OTHER_DOORS == DOORS.keys() | APART.keys()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_callback_answers_every_kind(kind: str, tmp_path: Path) -> None:
+    cell = KINDS[kind]
+    for answer, done in ((cell.fits, [*cell.done]), (cell.misfit, []), (None, [])):
+        office, place, asked = Office(kind), tmp_path / f"{answer}.db", list[str]()
+
+        def ask(question: Any, answer: Any = answer, asked: list[str] = asked) -> Any:
+            asked.append(question.question)
+            return answer if question.question.startswith(cell.prefix) else None
+
+        asyncio.run(office.prepare(place))
+        run_virtual(ask_by_executor(office, place, ask))
+        assert asked[0].startswith(cell.prefix)
+        assert office.done == done
+        with Journal(place) as journal:
+            assert (asked[0] in load_open_questions(journal, "r")) is not bool(done)  # what does not fit is no answer
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_callback_that_thinks_about_a_wait_holds_nothing_up(goes_on: bool) -> None:
+    """Other steps go on, its time may pass, and who answers first is heard; None leaves the question open."""
+    domain = Domain("office")
+    domain.action("ask", provides=["allowed"], tags=["trusted"])
+    domain.action("act", provides=["acted"], tags=["trusted"])
+    world, seen = World(domain), list[Any]()
+
+    @world.handler("ask")
+    async def ask(context: Context) -> Any:
+        if goes_on and context.answer is not None:
+            return ActionResult(data=context.answer)
+        return Wait("May it be?", event="word", seconds=60, conclusive=True, goes_on=goes_on)
+
+    world.handler("act")(lambda: seen.append("act"))
+
+    def run(thinks: Callable[[Any], Any], says: str = "") -> Any:
+        async def main() -> Any:
+            seen.clear()
+            executor = Executor(world, ask=thinks, model="dag")
+            going = executor.start(domain.problem(goal=["allowed", "acted"]))
+            if says:
+                await asyncio.sleep(5)
+                going.announce("word", says)
+            outcome = await going
+            return outcome.status.name, outcome.state.steps["s1"].result, [*seen]
+
+        return run_virtual(main())
+
+    async def think(seconds: float, answer: Any) -> Any:
+        await asyncio.sleep(seconds)
+        seen.append("thought")
+        return answer
+
+    status, result, told = run(lambda _: think(30, "mine"))
+    assert (status, result["data"], told) == ("SUCCEEDED", "mine", ["act", "thought"])
+    status, result, told = run(lambda _: think(30, "mine"), says="theirs")
+    assert (status, result["data"], told) == ("SUCCEEDED", "theirs", ["act"])
+    _, result, told = run(lambda asked: think(90, "mine") if asked.question.startswith("wait:") else None)
+    assert told == ["act"]
+    assert "no answer came within 60 s" in result["error"]
+    assert run(lambda _: None)[0] == "WAITING"

@@ -289,6 +289,24 @@ def test_a_result_from_outside_completes_a_waiting_step_and_must_fit(on_temporal
     assert asyncio.run(main()).succeeded
 
 
+def test_a_callback_answers_what_a_step_waits_for(on_temporal):
+    office = Office()
+    later(office, "k", Wait("somebody rings", choices=("rung", "broken")))
+    asked = []
+
+    def answer(question):
+        asked.append(question.question)
+        office.rung.add("k")
+        return "rung"
+
+    async def main():
+        async with on_temporal(office.world, ask=answer) as executor:
+            return await executor.run(office.problem(["rung(k)"]))
+
+    assert asyncio.run(main()).succeeded
+    assert asked == ["wait:s1"]
+
+
 def test_a_wait_is_a_timer_and_a_deadline_ends_a_wait(on_temporal):
     office = Office()
     later(office, "k", Wait(seconds=0.3))
