@@ -953,6 +953,10 @@ class Executor:
         else:
             post_answer(self._require_journal(), run, question, answer)
 
+    def is_answered(self, run: str) -> bool:
+        """Return whether the journal has an answer for the run that nobody has taken or objected to."""
+        return self.journal is not None and run in self.journal.posted.runs()
+
     def complete(self, run: str, step: str, result: Any = None) -> None:
         """Complete a waiting step of a run that this executor drives; for other runs, see `answer` and `resume`."""
         if run not in self._runs:

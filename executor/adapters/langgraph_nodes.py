@@ -77,7 +77,7 @@ def call_node(calls: PlannedCalls) -> Any:
         for place, each in enumerate(
             asked
         ):  # before anything is done: LangGraph begins the node again after an interrupt
-            wanted = await calls.find_approval(each["name"], each["args"])
+            wanted = await calls.ask_for_approval(each["name"], each["args"])
             while wanted is not None:
                 answers[place] = interrupt({"approve": each["name"], "arguments": each["args"], **wanted})
                 objection = await calls.object_to_approval(each["name"], each["args"], answers[place])
@@ -127,7 +127,7 @@ async def _answer_call(
     calls: PlannedCalls, asked: Mapping[str, Any], place: int, answers: Mapping[int, Any]
 ) -> ToolMessage:
     name, arguments = asked["name"], asked["args"]
-    if place not in answers and await calls.find_approval(name, arguments) is not None:
+    if place not in answers and await calls.ask_for_approval(name, arguments) is not None:
         reason = "a person has to approve it, which was not asked before this turn; call it again"
         report = {"step": name, "status": "REFUSED", "reason": reason}
     else:

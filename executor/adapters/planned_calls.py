@@ -18,11 +18,20 @@ from executor.adapters.agent_call import AgentCall, Wish, describe_dead_end, fin
 from executor.adapters.offers import Offer, make_offer, name_step
 from executor.adapters.session import Session
 from executor.arguments import check_request
-from executor.events.answers import check_meaning, describe_flight, describe_question, is_wait, read_approved_form
+from executor.events.answers import (
+    check_meaning,
+    describe_flight,
+    describe_question,
+    is_approval,
+    is_clear,
+    is_wait,
+    read_approved_form,
+)
 from executor.events.events import UNFINISHED, Asked, Rung
+from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.loop.look_first import Look
-from executor.loop.parameters import Missing, check_given_values, fill_parameters, find_returned_text
+from executor.loop.parameters import Missing, check_given_values, convert_value, fill_parameters, needs_no_approval
 from executor.observe.believed_problem import (
     make_believed_problem,
     name_differences,
@@ -30,9 +39,9 @@ from executor.observe.believed_problem import (
     real_facts,
     real_step,
 )
-from executor.recovery.ask_people import Callback, make_approval_question, make_request
+from executor.recovery.ask_people import Callback
 from executor.run import Run
-from executor.tools.json_data import dump_json, load_json
+from executor.tools.json_data import dump_json, dump_json_value, load_json
 from planner.errors import InputError, UnsupportedError, did_you_mean, kind_of
 from planner.lightweight import replace
 from planner.model import Action, Atom, Goal, Problem
@@ -195,6 +204,12 @@ class PlannedCalls:
         """Return tools with these names, whatever comes next; raises `InputError` for unknown ones."""
         return tuple([make_offer(_find_action(self.world, each), self.problem) for each in names])
 
+    def list_asked(self) -> tuple[Offer, ...]:
+        """Return the tools that have been called and wait for an approval."""
+        state = None if self._session.run is None else self._session.run.state
+        asked = [] if state is None else [each for each in state.open_questions.values() if is_approval(each)]
+        return self.offers_of(dict.fromkeys(state.steps[each.step].step.action for each in asked)) if state else ()
+
     async def describe(self) -> str:
         """Return instructions for the agent: the goal, what comes next, and why if there is no plan."""
         run = await self._refresh()
@@ -223,6 +238,10 @@ class PlannedCalls:
         waiting = find_waiting(run.state, call.step)
         if not call.wrong and waiting is not None and "question" not in (waiting.wait or {}):
             return self._report(waiting.id)
+        asked = None if call.wrong or approved is None else self._find_asked(call)
+        if asked is not None:
+            decision = {"values": dict(call.values)} if approved is True and call.values else approved
+            return await self._answer(asked.question, decision if is_clear(asked, decision) else f"no: {decision}")
         wrong = call.wrong or find_choice(call, run.list_offered(), run.options)[1]
         if wrong:
             question = None if call.wrong else self._make_question("")
@@ -262,17 +281,27 @@ class PlannedCalls:
         await self._refresh()
         return self._make_question("")
 
-    async def find_approval(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return the text of the approval that a call would wait for, and what is known; None if it would not wait.
+    async def ask_for_approval(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Let the run ask for the approval that a call needs, and return the question; None if it needs none.
 
-        It does not wait where a callback decides, and where it would be refused.
+        The question is open in the run, so that whoever lists it may answer it. None is asked where a callback decides,
+        and where the call would be refused, as while one with other values waits for its approval.
         """
-        asked = await self._make_approval(name, arguments)
+        return await self._finish(self._ask_for_approval(name, arguments))
+
+    async def _ask_for_approval(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        run = await self._session.refresh()
+        call = self._read_call(name, arguments)
+        if not call.wrong and self._session.executor.approve is None and self._needs_approval(run, call):
+            await self._session.drive(driver=Wish(call))
+        asked = None if call.wrong or _is_for_others(run.state, call) else self._find_asked(call)
         return None if asked is None else describe_question(asked)
 
     async def object_to_approval(self, name: str, arguments: Mapping[str, Any], answer: Any) -> str:
-        """Return why `answer` is none to the approval that a call would wait for; an empty text where it is one."""
-        asked = await self._make_approval(name, arguments)
+        """Return why `answer` is none to the approval that a call waits for; an empty text where it is one."""
+        await self._refresh()
+        call = self._read_call(name, arguments)
+        asked = None if call.wrong else self._find_asked(call)
         if asked is None:
             return ""
         try:
@@ -282,15 +311,19 @@ class PlannedCalls:
             return str(error)
         return ""
 
-    async def _make_approval(self, name: str, arguments: Mapping[str, Any]) -> Asked | None:
-        action = self.world.model.actions.get(name)
-        if action is None or self._session.executor.approve is not None:
-            return None
-        run = await self._refresh()
-        call, state = self._read_call(name, arguments), run.state
-        choice = None if call.wrong else find_choice(call, run.list_offered(), run.options)[0]
+    def _find_asked(self, call: AgentCall) -> Asked | None:
+        """Return the open question whether the step of a call may be done."""
+        assert self._session.run is not None, "it was refreshed before"
+        state = self._session.run.state
+        waiting = find_waiting(state, call.step)
+        return None if waiting is None else state.open_questions.get(f"approve:{waiting.id}")
+
+    def _needs_approval(self, run: Run, call: AgentCall) -> bool:
+        """Return whether a call that may be made now would wait for an approval."""
+        state, action = run.state, self.world.model.actions[call.step.action]
+        choice = find_choice(call, run.list_offered(), run.options)[0]
         if choice is None:
-            return None
+            return False
         record = (
             state.steps[choice.step]
             if isinstance(choice.step, str)
@@ -300,13 +333,8 @@ class PlannedCalls:
         try:
             values, sources = fill_parameters(state, filled, action)
         except Missing:
-            return None
-        returned = find_returned_text(state, filled, action, values, sources)
-        if not (filled.needs_approval(action) or returned):
-            return None
-        earlier = await run.describe_earlier(record, values, sources)
-        request = make_request(state, filled, values, returned, earlier)
-        return make_approval_question(state, filled, action, request)
+            return False
+        return not needs_no_approval(state, filled, action, values, sources)
 
     def _read_call(self, name: str, arguments: Mapping[str, Any]) -> AgentCall:
         assert self._session.run is not None, "it was refreshed before"
@@ -374,6 +402,17 @@ class PlannedCalls:
 def _list_next(run: Run) -> tuple[Step, ...]:
     """Return the steps that are offered, with real names."""
     return () if run.state.status.is_over else tuple([real_step(run.state, each.step) for each in run.list_offered()])
+
+
+def _is_for_others(state: RunState, call: AgentCall) -> bool:
+    """Return whether the step of a call waits for the approval of other values."""
+    waiting, data = find_waiting(state, call.step), state.domain.actions[call.step.action].data
+    shown = {} if waiting is None else (waiting.wait or {}).get("parameters", {})
+    try:
+        given = {each.name: convert_value(each, call.values[each.name]) for each in data if each.name in call.values}
+    except Missing:
+        return True
+    return any(dump_json_value(each) != dump_json_value(shown.get(name, each)) for name, each in given.items())
 
 
 def _with_goal(problem: Problem, goal: Any) -> Problem:

@@ -51,12 +51,13 @@ class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the typ
         return self._id
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        """Return the tools that are offered now, after what a person has just refused."""
+        """Return the tools that are offered now, and those that wait for an approval, after what was just refused."""
         self.calls.take_deps(ctx.deps)
         for name, arguments in _list_denied(ctx.messages):
-            if await self.calls.find_approval(name, arguments) is not None:
+            if await self.calls.ask_for_approval(name, arguments) is not None:
                 await self.calls.call(name, arguments, approved=False)
-        return {each.name: self._make_tool(each, ctx) for each in await self.calls.offers()}
+        offers = [*await self.calls.offers(), *self.calls.list_asked()]
+        return {each.name: self._make_tool(each, ctx) for each in offers}
 
     async def get_instructions(self, ctx: RunContext[Any]) -> str:  # noqa: ARG002 - what to do depends on the world alone
         """Return the goal, and what comes next."""
@@ -68,7 +69,7 @@ class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the typ
         arguments, approved = tool_args, None
         if ctx.tool_call_approved:
             arguments, approved = self._read_approval(name, tool_args, ctx)
-        asked = await self.calls.find_approval(name, arguments)
+        asked = await self.calls.ask_for_approval(name, arguments)
         objection = "" if approved is None else await self.calls.object_to_approval(name, arguments, approved)
         if asked is not None and (approved is None or objection):
             raise ApprovalRequired(dict(asked) | ({"objection": objection} if objection else {}))

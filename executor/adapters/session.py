@@ -76,6 +76,8 @@ class Session:
             return False
         if any(map(self.executor.book.is_free, run.state.list_awaited())):  # another run is done with what it needs
             return False
+        if self.executor.is_answered(run.id):
+            return False
         if self.executor.journal is None:
             return True
         try:

@@ -83,8 +83,9 @@ class Trial:
     """What an attempt is made with: the handler of `skill`, called for a step with `arguments`.
 
     The handler is not called if `stopped` is set before its turn. `begin` is called when the turn has come, or will
-    never come. Changes of data parameters by hooks go to `changed`. Raises `HeldBack` if `begin` does, or if the step
-    `is_held_back` when hooks call the handler. `context` makes the context of the handler.
+    never come. Changes of data parameters by hooks go to `changed`, which refuses those of `approved` values. Raises
+    `HeldBack` if `begin` does, or if the step `is_held_back` when hooks call the handler. `context` makes the context
+    of the handler.
     """
 
     skill: Skill
@@ -94,6 +95,7 @@ class Trial:
     context: Callable[[], Context]
     changed: Changed
     stopped: asyncio.Event
+    approved: Callable[[], Mapping[str, Any]] = dict
     begin: Callable[[], None] = lambda: None
     is_held_back: Callable[[], bool] = lambda: False
 

@@ -178,6 +178,16 @@ def _is_returned(state: RunState, record: StepRecord, parameter: DataParameter, 
     return source != DEFAULT and not (parameter.source is not None and parameter.source.approved)
 
 
+def check_approved(values: Mapping[str, Any], approved: Mapping[str, Any], by: str) -> None:
+    """Raise `InputError` if one of the `values` that the hook `by` would give a handler was approved otherwise."""
+    for name, value in values.items():
+        if name in approved and dump_json_value(value) != dump_json_value(approved[name]):
+            raise InputError(
+                f"{by} changes {name!r} to {quote_value(value)}, and {quote_value(approved[name])} was approved",
+                hint="let a hook change values before somebody approves them, or refuse the step",
+            )
+
+
 def describe_values(values: Mapping[str, Any], returned: Collection[str] = ()) -> list[str]:
     """Describe the values of data parameters for whoever decides on a step; tools have `returned` some of them."""
     return [

@@ -36,10 +36,10 @@ from executor.observe.observe import Lookout
 from executor.observe.reports import literal_of, read_report
 from executor.observe.step_verdict import Expected
 from executor.tools.clock import WALL, Clock
-from executor.tools.containment import OutOfTime, await_within, contain_errors, describe_error, quote_value
+from executor.tools.containment import OutOfTime, await_within, contain_errors, describe_error
 from executor.tools.context import Context, Outline, OutlineStep
 from executor.tools.isolated_values import copy_value
-from executor.tools.json_data import data_of, dump_json_value
+from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult, Wait
 from executor.tools.step_policy import ExecutionPolicy
 from executor.tools.world import Skill, World
@@ -595,6 +595,7 @@ class Stepper:
                     policy,
                     context=lambda: self._make_context(record, number),
                     changed=partial(self._change_parameters, record, skill.action),
+                    approved=partial(self._find_approved, record, skill.action),
                     stopped=self.paused if is_irreversible and another is None else self.aborted,
                     begin=begin,
                     is_held_back=(lambda: False) if goes_on else partial(self._is_held_back, record, another, plan),
@@ -692,19 +693,15 @@ class Stepper:
         values = {
             each.name: filling.convert_value(each, changes[each.name]) for each in action.data if each.name in changes
         }
-        approved = record.parameters
-        if self.asker.permit is None and filling.needs_no_approval(
-            self.state, record, action, approved, record.sources
-        ):
-            approved = {}
-        for name, value in values.items():
-            if name in approved and dump_json_value(value) != dump_json_value(approved[name]):
-                raise InputError(
-                    f"{by} changes {name!r} to {quote_value(value)}, and {quote_value(approved[name])} was approved",
-                    hint="let a hook change values before somebody approves them, or refuse the step",
-                )
+        filling.check_approved(values, self._find_approved(record, action), by)
         self.emit(events.ParametersChanged(record.id, values, by))
         return values
+
+    def _find_approved(self, record: StepRecord, action: Action) -> Mapping[str, Any]:
+        """Return the values of a step that somebody has approved, which no hook may change."""
+        values, permit = record.parameters, self.asker.permit
+        is_free = permit is None and filling.needs_no_approval(self.state, record, action, values, record.sources)
+        return {} if is_free else values
 
     async def _prepare_next_attempt(self, record: StepRecord, another: NextAttempt, policy: ExecutionPolicy) -> Skill:
         """Choose the next of the skills, and pause if it is the same again."""

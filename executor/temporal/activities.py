@@ -31,7 +31,7 @@ from executor.loop.attempt import Attempt, Performer, Trial, run_check
 from executor.loop.books import BookHere
 from executor.loop.children import STEP, Child
 from executor.loop.locks_and_rates import Slots, Turns, wait_for_handler
-from executor.loop.parameters import Fill, FillRequest, check_fillings, convert_value
+from executor.loop.parameters import Fill, FillRequest, check_approved, check_fillings, convert_value
 from executor.observe.discovery import describe_misfit
 from executor.observe.observe import Failure, Lookout
 from executor.plans.action_plan import ActionPlan
@@ -195,6 +195,7 @@ class WorldActivities:
 
         def change(values: Mapping[str, Any], by: str) -> Mapping[str, Any]:
             changed = _convert_parameters(skill.action, values)
+            check_approved(changed, {name: data[name] for name in given.get("approved", ()) if name in data}, by)
             notes.changed.append([changed, by])
             return changed
 

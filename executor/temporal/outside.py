@@ -203,6 +203,7 @@ class ActivityPerformer(Performer):
         is_told = skill.takes_context or bool(find_host().world.hooks)
         told = self._describe(skill.action, trial.arguments, policy, made, is_told=is_told)
         given = {**told, "skill": skill.name, "key": call.key, "served": workflow.info().task_queue}
+        given["approved"] = list(trial.approved())
         started = workflow.start_activity(
             "perform",
             given,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from doors.door import Door, Question, Told
+from doors.scenes import MEDDLED
 from executor import PlannedCalls
 from executor.adapters.planned_calls import CallReport
 
@@ -15,9 +16,14 @@ MOST_CALLS = 12
 """Calls of an agent in one request."""
 
 
-def choose_arguments(schema: Any) -> dict[str, Any]:
-    """Return the first object that the schema of a tool lists for each of its parameters."""
-    return {name: each["enum"][0] for name, each in schema.get("properties", {}).items() if "enum" in each}
+def choose_arguments(site: Site, schema: Any) -> dict[str, Any]:
+    """Return the first object that the schema of a tool lists for each of its parameters.
+
+    Where somebody has approved another amount, the agent has changed its mind about it meanwhile.
+    """
+    found = {name: each["enum"][0] for name, each in schema.get("properties", {}).items() if "enum" in each}
+    is_edited = site.scene.approval == "edited" and any(each.kind == "answer" for each in site.bank.log)
+    return {**found, "amount": str(MEDDLED)} if is_edited and "amount" in schema.get("properties", {}) else found
 
 
 class CallsDoor(Door):
@@ -38,7 +44,7 @@ class CallsDoor(Door):
                 return Told("SUCCEEDED")
             name = offered[0] if offered else "pay"
             schemas = {each.name: each.parameters for each in await self.calls.offers()}
-            told = await self.calls.call(name, choose_arguments(schemas.get(name, {})))
+            told = await self.calls.call(name, choose_arguments(self.site, schemas.get(name, {})))
             if told.question is not None:
                 return self._tell(told)
             if not offered:
@@ -93,7 +99,7 @@ class ToolsetDoor(CallsDoor):
             if not info.function_tools or len(messages) > 2 * MOST_CALLS:
                 return ModelResponse([TextPart("done")])
             tool = info.function_tools[0]
-            return ModelResponse([ToolCallPart(tool.name, choose_arguments(tool.parameters_json_schema))])
+            return ModelResponse([ToolCallPart(tool.name, choose_arguments(self.site, tool.parameters_json_schema))])
 
         return Other(FunctionModel(choose), toolsets=[self.toolset], output_type=[str, DeferredToolRequests])
 
@@ -136,7 +142,7 @@ class GraphDoor(CallsDoor):
 
         from executor.adapters.langgraph_nodes import planned_agent
 
-        self.graph = planned_agent(self.calls, Caller(), checkpointer=InMemorySaver())
+        self.graph = planned_agent(self.calls, Caller(site), checkpointer=InMemorySaver())
         self.threads = 0
 
     async def ask(self) -> Told:
@@ -168,11 +174,11 @@ class GraphDoor(CallsDoor):
 class Caller:
     """A chat model that calls the first tool that it is offered."""
 
-    def __init__(self, tools: Any = ()) -> None:
-        self.tools = tools
+    def __init__(self, site: Site | None = None, tools: Any = ()) -> None:
+        self.site, self.tools = site, tools
 
     def bind_tools(self, tools: Any) -> Caller:
-        return Caller(tools)
+        return Caller(self.site, tools)
 
     async def ainvoke(self, messages: Any) -> Any:
         from langchain_core.messages import AIMessage
@@ -180,5 +186,6 @@ class Caller:
         if not self.tools or len(messages) > 2 * MOST_CALLS:
             return AIMessage("done")
         tool = self.tools[0]["function"]
-        call = {"name": tool["name"], "args": choose_arguments(tool["parameters"]), "id": str(len(messages))}
+        given = {} if self.site is None else choose_arguments(self.site, tool["parameters"])
+        call = {"name": tool["name"], "args": given, "id": str(len(messages))}
         return AIMessage("", tool_calls=[call])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from doors.agent_doors import AgentDoor
+from doors.agent_doors import AgentDoor, StandingDoor
 from doors.door import find_doors, list_pairs
 from doors.faults import FAULTS, Fault
 from doors.promises import PROMISES
@@ -22,7 +22,10 @@ SCENES = (
     Scene("vague", sight="vague"),
     Scene("blind", sight="blind"),
     Scene("approved", approval="yes"),
+    Scene("answered elsewhere", approval="yes", is_answered_elsewhere=True),
+    Scene("edited", approval="edited", is_answered_elsewhere=True),
     Scene("refused", approval="no"),
+    Scene("refused first", approval="no first"),
     Scene("refused one way", approval="no", has_other_way=True),
     Scene("detour", has_detour=True),
     Scene("late form", prepare="late"),
@@ -35,7 +38,7 @@ SCENES = (
     Scene("reported over", reports="over"),
     Scene("found", has_found=True),
 )
-UNREACHED = frozenset({"refused", "refused one way", "no form", "paid already", "reported over"})
+UNREACHED = frozenset({"refused", "refused first", "refused one way", "no form", "paid already", "reported over"})
 """Scenes in which no payment is begun, so that no fault strikes inside one."""
 
 
@@ -79,14 +82,18 @@ def list_cells(journal: Kept = "file") -> list[Cell]:
 
 
 def list_pair_cells() -> list[Cell]:
-    """Return the cells in which one door has begun what may have happened, and whoever asks again comes by another."""
+    """Return the cells in which one door has begun what may have happened, and whoever asks again comes by another.
+
+    Or one door was refused, and the other one asks for the same.
+    """
     scenes = [each for each in SCENES if each.name in ("seen", "blind", "approved")]
     faults = [each for each in FAULTS if each.name in LEAVE_DOUBT]
+    told = [(fault, scene) for fault in faults for scene in scenes]
+    told += [(FAULTS[0], scene) for scene in SCENES if scene.name == "refused first"]
     return [
         Cell(pair, fault, scene)
         for pair in list_pairs()
-        for fault in faults
-        for scene in scenes
+        for fault, scene in told
         if find_doors(pair)[0].has_journal or not fault.needs_journal
     ]
 
@@ -144,6 +151,27 @@ REFUSALS = (
     ),
     Refusal(
         "resumed",
+        "approval was refused",
+        "a name is that of one run: who was refused takes another name",
+        lambda story: "named run" in story.names and story.scene.approval == "no first",
+    ),
+    Refusal(
+        "resumed",
+        "approval was refused",
+        "without a journal, planned calls are one run: who was refused makes others",
+        lambda story: "calls without journal" in story.names and story.scene.approval == "no first",
+    ),
+    Refusal(
+        "resumed",
+        "approval was refused before",
+        "a standing goal is no new request of a person: it stays refused until somebody asks for it",
+        lambda story: (
+            story.scene.approval == "no first"
+            and any(issubclass(each, StandingDoor) for each in (story.door, story.other or story.door))
+        ),
+    ),
+    Refusal(
+        "resumed",
         "budget",
         "there is no money to pay again, and nobody can say for sure that it was paid",
         lambda story: story.scene.has_budget and (story.scene.sight != "conclusive" or story.fault.looks == "disagree"),
@@ -157,12 +185,15 @@ REFUSALS = (
         )
         for words in ("proved to have no plan", "what it brings about is so already", "the goal is not reached")
     ],
-    Refusal(
-        "resumed",
-        "and it did not happen",
-        "a name is that of one run: whose run has failed takes another name",
-        lambda story: "named run" in story.names and story.told[-1].status == "FAILED",
-    ),
+    *[
+        Refusal(
+            "resumed",
+            words,
+            "a name is that of one run: whose run has failed takes another name",
+            lambda story: "named run" in story.names and story.told[-1].status == "FAILED",
+        )
+        for words in ("and it did not happen", "the handler reports success")
+    ],
     Refusal(
         "resumed",
         "the form is not there",

@@ -67,6 +67,10 @@ class CommandDoor(Door):
         self.file.write_text(WORLD_FILE, encoding="utf-8")
         self.current = 0
 
+    @property
+    def place(self) -> Path:
+        return self.journal
+
     async def ask(self) -> Told | None:
         return await self._call()
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from executor import RunOutcome
+from executor import Executor, RunOutcome
+from executor.journal import open_journal
 
 if TYPE_CHECKING:
     from doors.scenes import Flavour, Site
@@ -70,6 +71,25 @@ class Door:
     async def answer(self, question: Question, answer: Any) -> Told:
         """Answer a question, and return what the door tells then."""
         raise NotImplementedError
+
+    @property
+    def place(self) -> Any:
+        """Where the journal is."""
+        assert self.site.journal is not None, "a door without a journal is asked itself"
+        return self.site.journal.place
+
+    async def post(self, question: Question, answer: Any) -> bool:
+        """Answer a question by another executor on the same journal; return whether that one lists it."""
+        from doors.scenes import make_beside
+
+        with open_journal(self.place) as journal:
+            executor = Executor(make_beside(self.site).world, journal)
+            for run, info in executor.runs().items():
+                for each in () if info.status.is_over else executor.questions(run):
+                    if question.run in ("", run) and each.text in question.text:
+                        executor.answer(run, each.question, answer)
+                        return True
+        return False
 
     async def resume(self) -> Told | None:
         """Take up what was left unfinished; None where there is nothing."""

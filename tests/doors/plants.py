@@ -11,13 +11,15 @@ from uuid import uuid4
 import pytest
 
 from doors.promises import PROMISES
+from executor import Executor
+from executor import executor as executor_module
 from executor.events.answers import NOTHING
 from executor.events.events import Asked, StepStatus
 from executor.journal.effects import LedgerInJournal
 from executor.journal.journal import Journal
 from executor.ledger.records import Outcome
 from executor.ledger.rulings import Sight
-from executor.loop import aftermath, asker, clearance, evidence, flights, run_loop
+from executor.loop import aftermath, asker, clearance, evidence, flights, parameters, run_loop, step
 from executor.loop.attempt import Performer
 from executor.loop.books import BookInJournal
 from executor.loop.evidence import Evidence, View
@@ -134,8 +136,6 @@ def ignore_refusal(patch: Patch) -> None:
 
 @plant("values become texts", "typed or refused", "sequential:none:typed")
 def lose_types(patch: Patch) -> None:
-    from executor.loop import step
-
     fill = step.filling.fill_parameters
 
     def as_texts(*given: Any) -> Any:
@@ -321,3 +321,38 @@ def drop_names(patch: Patch) -> None:
         return {name: types for name, types in find_new_objects(*given).items() if is_name(name)}
 
     patch.setattr(beliefs, "find_new_objects", find)
+
+
+@plant("answers of others are not taken", "answered anywhere", "sequential:none:answered-elsewhere")
+def leave_posted(patch: Patch) -> None:
+    patch.setattr(Run, "take_posted", _returning(None))
+
+
+@plant(
+    "nobody looks whether others have answered",
+    "answered anywhere",
+    "planned-calls:none:answered-elsewhere",
+    "maintain:none:answered-elsewhere",
+)
+def ignore_posted(patch: Patch) -> None:
+    patch.setattr(Executor, "is_answered", _returning(False))
+
+
+@plant("questions are kept from others", "answered anywhere", "langgraph:none:answered-elsewhere")
+def keep_questions(patch: Patch) -> None:
+    patch.setattr(executor_module, "load_open_questions", _returning({}))
+
+
+@plant("refusals are forgotten", "refused stays refused", "sequential:none:refused-first", "agent:none:refused")
+def forget_refusals(patch: Patch) -> None:
+    patch.setattr(Flights, "note_refusal", _returning(None))
+
+
+@plant("values of an approval are dropped", "these values", "sequential:none:edited", "langgraph:none:edited")
+def drop_approved_values(patch: Patch) -> None:
+    patch.setattr(parameters, "read_changes", _returning({}))
+
+
+@plant("a hook changes what was approved", "these values", "sequential:none:edited")
+def let_hooks_change(patch: Patch) -> None:
+    patch.setattr(parameters, "check_approved", _returning(None))

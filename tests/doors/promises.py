@@ -7,8 +7,8 @@ from typing import Any
 
 from doors.agent_doors import HOUR
 from doors.bank import PAYMENTS, START
-from doors.scenes import AMOUNT, DAY, ORDER, SLIP
-from doors.story import Story
+from doors.scenes import AMOUNT, DAY, EDITED, ORDER, SLIP
+from doors.story import DONE_BEFORE, REFUSED, Story
 from executor.events.answers import HAPPENED
 
 Judge = Callable[[Story], Iterator[str]]
@@ -101,6 +101,49 @@ def judge_refused(story: Story) -> Iterator[str]:
         yield f"refused, and done: {story.bank.acts(*PAYMENTS)[0].what}"
 
 
+@promise("refused stays refused")
+def judge_stays_refused(story: Story) -> Iterator[str]:
+    """Look whether anything was paid after a refusal, before a person who was shown it has said yes.
+
+    Whoever asks for an occasion is shown what was refused on it, or for none.
+    """
+    is_refused, has_occasion = False, any(each.has_occasion for each in (story.door, story.other or story.door))
+    for each in story.bank.log:
+        if each.kind == "answer" and each.detail == "no" and not DONE_BEFORE.search(each.what):
+            if is_refused and not has_occasion and "May pay()" in each.what and REFUSED not in each.what:
+                yield f"refused, and asked again without a word of it: {each.what}"
+                return
+            is_refused = True
+        elif each.kind == "answer" and each.detail == "yes" and REFUSED in each.what:
+            is_refused = False
+        elif is_refused and each.kind in ("call", "act") and each.what in PAYMENTS and each.detail != "hand":
+            yield f"refused, and {each.what} was begun before anybody who was shown that said yes"
+            return
+
+
+@promise("these values")
+def judge_values(story: Story) -> Iterator[str]:
+    """Look whether what was approved with other values was done with these."""
+    if story.scene.approval != "edited":
+        return
+    wanted = None
+    for each in story.bank.log:
+        if each.kind == "answer" and isinstance(each.detail, dict):
+            wanted = repr(EDITED)
+        elif (each.kind, each.what) == ("call", "pay") and each.detail != wanted:
+            yield f"approved with {wanted}, and called with {each.detail}"
+
+
+@promise("answered anywhere")
+def judge_answered(story: Story) -> Iterator[str]:
+    """Look whether another executor listed what was asked, and whether the run went on with the answer."""
+    for each in story.bank.log:
+        if each.kind == "not listed":
+            yield f"nobody else lists {each.detail}: {each.what}"
+        elif each.kind == "asked again":
+            yield f"answered, and asked again: {each.detail}: {each.what}"
+
+
 @promise("questions close with their run")
 def judge_closed(story: Story) -> Iterator[str]:
     """Look whether a run that is over still asks something."""
@@ -168,7 +211,8 @@ def judge_named(story: Story) -> Iterator[str]:
 @promise("typed or refused")
 def judge_typed(story: Story) -> Iterator[str]:
     """Look whether handlers were given the values that were stated, as what they are."""
-    stated = {("call", "pay"): AMOUNT, ("given", "day"): DAY, ("given", "slip"): SLIP}
+    amount = EDITED if story.scene.approval == "edited" else AMOUNT
+    stated = {("call", "pay"): amount, ("given", "day"): DAY, ("given", "slip"): SLIP}
     for each in story.bank.log:
         wanted = stated.get((each.kind, each.what))
         if wanted is not None and each.detail != repr(wanted):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from doors.door import Door, Question, Told
 from executor import ActionPlan, ActionResult, Executor, RunOutcome, World
+from executor.plans.execution_models import OFFERED
 from executor.workers.worker import Worker
 from planner import Domain
 from planner.errors import ForethoughtError
@@ -94,9 +95,13 @@ class WorkerDoor(ExecutorDoor):
         return self._tell_run(question.run)
 
     async def resume(self) -> Told | None:
-        left = [run for run, info in self.executor.runs().items() if not info.status.is_over]
+        left = [run for run, info in self.executor.runs().items() if not info.status.is_over and self._is_mine(run)]
         await self._work()
         return self._tell_run(left[-1]) if left else None
+
+    def _is_mine(self, run: str) -> bool:
+        """Return whether a worker carries out a run: that of an agent waits for its next call."""
+        return self.executor.state_of(run).model != OFFERED
 
     def call_off(self, task: asyncio.Task[Any]) -> None:
         task.cancel()

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from executor.journal import AnyJournal
 
 AMOUNT, DAY, SLIP = Decimal("60.00"), date(2026, 11, 30), b"No. 7"
+EDITED, MEDDLED = Decimal("45.00"), Decimal("99.00")
+"""The amount that is approved in place of what was asked for, and the one that others would have meanwhile."""
 ORDER, FOUND_GOAL = 'o 7, "urgent"', "(forall (?o - order) (imply (pending ?o) (stamped ?o)))"
 """The name of the order that turns up, and what is wanted of all orders."""
 LAG, SETTLES = 5.0, 8.0
@@ -42,14 +44,16 @@ class Scene:
 
     `sight`: whether those who look at `paid` can say no. Where nobody looks at it, nobody sees what was sealed for
     an earlier request, so that only the ledger knows of the payment. `approval`: what a person says who is asked
-    whether to pay, or "" where nobody is. `prepare`: how the reversible step goes that the goal needs, and that `pay`
-    does not need. `reports`: the outcome that the check reports without which nothing is paid, or "" where there is
-    none. `has_found`: whether an order turns up, with a name that needs quotes, which the goal is about, too.
+    whether to pay, or "" where nobody is: "no first" until the refusal is shown, "edited" with another amount, which a
+    hook, working memory and the agent that calls would change. `prepare`: how the reversible step goes that the goal
+    needs, and that `pay` does not need. `reports`: the outcome that the check reports without which nothing is paid, or
+    "" where there is none. `has_found`: whether an order turns up, with a name that needs quotes, which the goal is
+    about, too.
     """
 
     name: str
     sight: Literal["conclusive", "vague", "blind"] = "conclusive"
-    approval: Literal["", "yes", "no"] = ""
+    approval: Literal["", "yes", "no", "no first", "edited"] = ""
     prepare: Literal["well", "late", "never"] = "well"
     has_other_way: bool = False
     """Whether another irreversible action brings the same."""
@@ -60,6 +64,8 @@ class Scene:
     has_types: bool = False
     reports: Literal["", "within", "over"] = ""
     has_found: bool = False
+    is_answered_elsewhere: bool = False
+    """Whether what a door asks is answered by another executor on the same journal."""
 
     @property
     def is_reachable(self) -> bool:
@@ -141,6 +147,12 @@ def make_site(
     return site
 
 
+def make_beside(site: Site) -> Site:
+    """Make the world of another process in the same story."""
+    given: dict[str, Any] = {"journal": None, "folder": site.folder, "name": site.world.name}
+    return make_site(site.bank, site.scene, site.fault, site.flavour, **given)
+
+
 def _declare(scene: Scene, flavour: Flavour) -> Domain:
     domain = Domain("till")
     time = {"duration": 1} if flavour == "timed" else {}
@@ -202,6 +214,16 @@ def _bind_handlers(site: Site) -> None:
             return ActionResult.failed("the form is not there")
         bank.act("prepare")
         return None
+
+    if scene.approval == "edited":
+
+        @world.around
+        async def meddle(call, proceed):
+            if call.action.name != "pay":
+                return await proceed()
+            call.context.memory.set("amount", MEDDLED)
+            bank.note("meddle", "pay")
+            return await (proceed(amount=MEDDLED) if _count(bank, "meddle", "pay") == 1 else proceed())
 
     pay = Payment(site)
     in_thread = "thread acts late" in site.fault.calls

@@ -6,14 +6,14 @@ import asyncio
 import json
 import re
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from doors.bank import CLOCK, EFFECTS, Bank
 from doors.door import Door, Question, Told
-from doors.scenes import DAY, SLIP, Site, clear_disk, make_site
+from doors.scenes import DAY, EDITED, SLIP, Site, clear_disk, make_site
 from executor import joining
 from executor.events.answers import GIVE_UP, HAPPENED, NOTHING, SO
 from executor.journal import AnyJournal, Journal, Place, open_journal
@@ -31,6 +31,8 @@ MOST_ANSWERS = 12
 """Answers to what one request asks, one after the other."""
 DONE_BEFORE = re.compile(r"was done.* by run")
 """What a question says that shows an earlier payment."""
+REFUSED = "was refused"
+"""What a question says that shows an earlier refusal."""
 PERSON_SECONDS = 60.0
 """Seconds that a person takes who looks what happened."""
 
@@ -75,6 +77,11 @@ class Story:
     def names(self) -> list[str]:
         """The names of its doors."""
         return [each.name for each in (self.door, self.other) if each is not None]
+
+    @property
+    def has_place(self) -> bool:
+        """Whether others can reach what its door asks: it has a journal, or a server."""
+        return self.door.has_journal or self.door.name == "temporal"
 
     @property
     def errors(self) -> list[BaseException]:
@@ -201,12 +208,28 @@ async def _request(story: Story, site: Site, door: Door, begin: Any) -> None:
         await asyncio.sleep(PERSON_SECONDS * story.bank.pace)
         reply = _reply(story, question)
         story.bank.note("answer", question.text, reply)
-        told = await _listen(story, site, door, door.answer(question, reply))
+        told = await _answer(story, site, door, question, reply)
 
 
-async def _listen(story: Story, site: Site, door: Door, coroutine: Any) -> Told | None:
-    """Return what a door tells; what it raises is told, too."""
-    story.bank.note("ask")
+async def _answer(story: Story, site: Site, door: Door, question: Question, reply: Any) -> Told | None:
+    """Answer at the door that has asked, or by another executor; then the door goes on."""
+    if not (story.scene.is_answered_elsewhere and story.has_place):
+        return await _listen(story, site, door, door.answer(question, reply))
+    is_listed = await door.post(question, reply)
+    is_shared = story.fault.host.startswith("two") and any(each.kind == "posted" for each in story.bank.log)
+    if is_listed or not is_shared:  # else the other one, who was asked the same, has had it answered
+        story.bank.note("posted" if is_listed else "not listed", question.text, question.name)
+    told = await _listen(story, site, door, door.resume(), is_new=False)
+    told = await _listen(story, site, door, door.ask()) if told is None else told
+    if told is not None and any(replace(each, choices=question.choices) == question for each in told.questions):
+        story.bank.note("asked again", question.text, question.name)
+    return told
+
+
+async def _listen(story: Story, site: Site, door: Door, coroutine: Any, *, is_new: bool = True) -> Told | None:
+    """Return what a door tells; what it raises is told, too. What an answer has begun is no new request."""
+    if is_new:
+        story.bank.note("ask")
     task = asyncio.ensure_future(coroutine)
     watch = asyncio.ensure_future(_break_off(site, door, task))
     try:
@@ -265,5 +288,11 @@ def _reply(story: Story, question: Question) -> Any:
     if SO in question.choices and bank.holds(about) and not DONE_BEFORE.search(text):
         return SO
     if "again:" in question.name or DONE_BEFORE.search(text):
-        return "no" if bank.holds(about) or story.scene.approval == "no" else "yes"
+        is_unwanted = story.scene.approval == "no" or (story.scene.approval == "no first" and REFUSED not in text)
+        return "no" if bank.holds(about) or is_unwanted else "yes"
+    match story.scene.approval:
+        case "no first":
+            return "yes" if REFUSED in text else "no"
+        case "edited":
+            return {"values": {"amount": str(EDITED)}}
     return story.scene.approval or "yes"

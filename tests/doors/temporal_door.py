@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from doors.bank import Bank
 from doors.door import Door, Question, Told
-from doors.scenes import make_site
+from doors.scenes import make_beside, make_site
 from doors.story import MOVES, Moves, Story, ask_first
 from executor.testing.temporal_server import connect_when_ready, run_server
 
@@ -48,6 +48,15 @@ class TemporalDoor(Door):
     async def ask(self) -> Told:
         self.current = self.executor.start(self.problem)
         return Told.of(await self.current)
+
+    async def post(self, question: Question, answer: Any) -> bool:
+        from executor.temporal import TemporalExecutor
+
+        other = TemporalExecutor(make_beside(self.site).world, self.executor.client)
+        asked = (await other.state_of(question.run)).open_questions
+        if question.name in asked:
+            await other.follow(question.run).answer(question.name, answer)
+        return question.name in asked
 
     async def answer(self, question: Question, answer: Any) -> Told:
         return Told.of(await self.executor.resume(question.run, answers={question.name: answer}))

@@ -255,11 +255,13 @@ class Pursuits:
             if not all(map(self.goals.picture.holds, goals)):  # else whoever went on with it has told so
                 self.goals.learn({fact: fact in after for fact in before ^ after}, f"the run {pursuit.run}")
             self._end_pursuit(pursuit.run, pursuit.goals, state.reason or state.status.value)
+        elif self.runs.executor.is_answered(pursuit.run):
+            return
         elif state.open_questions or any(each.get("event") or each.get("choices") for each in waits):
             self.waiting.add(pursuit.run)
 
     def check_waiting(self) -> None:
-        """Find out which waiting runs are over, and which may go on as other runs are done with what they need."""
+        """Find out which waiting runs are over, and which may go on: somebody answered, or others are done."""
         for pursuit in list(self.goal_log.pursuits.values()):
             if pursuit.run not in self.waiting or pursuit.run in self.runs.active:
                 continue
@@ -267,8 +269,10 @@ class Pursuits:
             if state.status.is_over:
                 self.waiting.discard(pursuit.run)
                 self.reconcile(pursuit)
-            elif any(map(self.runs.executor.book.is_free, state.list_awaited())):
-                self.waiting.discard(pursuit.run)
+            else:
+                is_answered, is_free = self.runs.executor.is_answered(pursuit.run), self.runs.executor.book.is_free
+                if is_answered or any(map(is_free, state.list_awaited())):
+                    self.waiting.discard(pursuit.run)
 
 
 def _write_time(seconds: float) -> str:

@@ -439,8 +439,8 @@ def test_text_of_tools_reaches_no_irreversible_call_without_approval(kind) -> No
 
     async def main() -> bool:
         await calls.call("read")
-        asked = await calls.find_approval("mail", given)
         await calls.call("mail", given)
+        asked = await calls.ask_for_approval("mail", given)
         return asked is not None and EVIL in str(asked["known"])
 
     assert asyncio.run(main()), "pydantic-ai and LangGraph ask before the call"
@@ -680,3 +680,21 @@ def test_an_answer_is_for_the_question_that_was_shown_and_no_other(tmp_path) -> 
         return calls.is_reached
 
     assert asyncio.run(talk())
+
+
+@pytest.mark.parametrize(("approved", "sent"), [(True, ["a draft"]), ({"values": {"text": "better"}}, ["better"])])
+def test_a_call_that_was_approved_is_done_with_the_values_that_were_shown(approved, sent) -> None:
+    done = list[str]()
+    domain, world = mail_world("agent", done)
+    calls = PlannedCalls(world, domain.problem(goal=["mailed"]))
+
+    async def main() -> None:
+        await calls.call("read")
+        assert await calls.ask_for_approval("mail", {"text": "a draft"}) is not None
+        assert await calls.ask_for_approval("mail", {"text": EVIL}) is None
+        assert (await calls.call("mail", {"text": EVIL})).status == "REFUSED"
+        assert (await calls.ask_for_approval("mail", {"text": "a draft"}))["known"]
+        await calls.call("mail", {"text": "a draft"}, approved=approved)
+
+    asyncio.run(main())
+    assert done == sent

@@ -216,5 +216,5 @@ def test_doors_that_need_processes_are_tried_elsewhere(path):
     assert (Path(__file__).parents[3] / path).exists()
 
 
-def test_there_are_fourteen_promises():
-    assert len(PROMISES) == 14
+def test_there_are_seventeen_promises():
+    assert len(PROMISES) == 17

@@ -209,7 +209,7 @@ def test_every_door_shows_an_earlier_refusal_when_it_asks_again(tags):
         await executor.resume(waiting.run, answers={waiting.questions[0].question: "no"})
         await executor.run(shop.wanted())
         calls = PlannedCalls(shop.world, shop.wanted())
-        before = await calls.find_approval("pay", {})
+        before = await calls.ask_for_approval("pay", {})
         return before, (await calls.call("pay", {})).question
 
     before, asked = asyncio.run(main())

@@ -180,8 +180,6 @@ async def ask_by_graph(office: Office, place: Path) -> None:
     graph = planned_agent(calls, Caller(), checkpointer=InMemorySaver())
     ended = await graph.ainvoke({"messages": [("user", "Deal.")]}, {"configurable": {"thread_id": "1"}})
     assert ended["__interrupt__"][0].value["form"] is not None
-    if office.kind == "approval":  # the graph asks before it calls
-        await calls.call("ask")
 
 
 async def ask_by_mcp(office: Office, place: Path) -> None:
