@@ -220,7 +220,8 @@ class Executor:
     def _fill_ledger(self) -> None:
         """Fill the ledger with what runs from before it have done, once for each journal and world."""
         if self.journal is not None and not self.world.is_simulated and not self._has_filled:
-            fill_ledger(self.journal, self.world.model, self.world.first_name)
+            labels = self.world.label, *self.world.earlier_names
+            fill_ledger(self.journal, self.world.model, self.world.first_name, labels)
         self._has_filled = True
 
     async def run(self, what: Runnable, **options: Any) -> RunOutcome:

@@ -189,7 +189,7 @@ def _find_past_effects(journal: Any, domain: str | None) -> tuple[list[Any], lis
     if domain is not None and is_journal(journal):
         source = open_source(domain)
         world = load_world(domain, source, source.domain())
-        return find_past_effects(journal, world.model, world.first_name)
+        return find_past_effects(journal, world.model, world.first_name, (world.label, *world.earlier_names))
     if is_journal(journal) and is_unread(journal):
         tell("runs from before the ledger are not listed: name their domain by --domain")
     return [], []

@@ -119,17 +119,34 @@ class LedgerInJournal:
             found = "SELECT 1 FROM filled_ledgers WHERE world = ?"
             return self._has_tables() and bool(self._store.connection.execute(found, (world,)).fetchone())
 
-    def fill(self, world: str, flights: Iterable[Flight], entries: Iterable[Entry]) -> None:
-        """Add what runs from before the ledger have done and left in doubt in `world`, once."""
+    def list_filled(self) -> frozenset[str]:
+        """Return the names of what was filled in."""
+        with self._store.use():
+            return self._list_filled() if self._has_tables() else frozenset()
+
+    def fill(
+        self, names: Collection[str], flights: Iterable[Flight], entries: Iterable[Entry], instead: Collection[str] = ()
+    ) -> bool:
+        """Add what runs have done and left in doubt, and note its `names` in place of those `instead`.
+
+        Where somebody has noted one of them, change nothing and return False.
+        """
+        flights, entries = list(flights), list(entries)
         with self._store.use():
             self._prepare()
             with self._store.transaction():
-                execute = self._store.connection.execute
-                if execute("INSERT OR IGNORE INTO filled_ledgers VALUES (?)", (world,)).rowcount:
-                    flights, entries = list(flights), list(entries)
-                    self._store.connection.executemany(_TAKE, map(row_of, flights))
-                    self._insert(entries)
-                    self._mark([*flights, *entries])
+                if not self._list_filled().isdisjoint(names):
+                    return False
+                run = self._store.connection.executemany
+                run("DELETE FROM filled_ledgers WHERE world = ?", [(each,) for each in instead])
+                run("INSERT INTO filled_ledgers VALUES (?)", [(each,) for each in names])
+                run(_TAKE, map(row_of, flights))
+                self._insert(entries)
+                self._mark([*flights, *entries])
+        return True
+
+    def _list_filled(self) -> frozenset[str]:
+        return frozenset(name for (name,) in self._store.connection.execute("SELECT world FROM filled_ledgers"))
 
     def _free(self, flight: Flight) -> bool:
         return bool(self._store.connection.execute(_FREE, identify_flight(flight)).rowcount)

@@ -63,13 +63,25 @@ class SharedRates(Protocol):
 
 
 class JournalLedger(Ledger, Protocol):
-    """The ledger of effects of a journal, into which the runs from before the ledger are filled once."""
+    """The ledger of effects of a journal, into which what it was not told of is filled once."""
 
     def is_filled(self, world: str) -> bool:
         """Return whether the runs from before the ledger are in it, for the irreversible actions of `world`."""
 
-    def fill(self, world: str, flights: Iterable[Flight], entries: Iterable[LedgerEntry]) -> None:
-        """Add what runs from before the ledger have done and left in doubt in `world`, once."""
+    def list_filled(self) -> frozenset[str]:
+        """Return the names of what was filled in."""
+
+    def fill(
+        self,
+        names: Collection[str],
+        flights: Iterable[Flight],
+        entries: Iterable[LedgerEntry],
+        instead: Collection[str] = (),
+    ) -> bool:
+        """Add what runs have done and left in doubt, and note its `names` in place of those `instead`.
+
+        Where somebody has noted one of them, change nothing and return False.
+        """
 
 
 class EffectHistory(RunHistory, Protocol):

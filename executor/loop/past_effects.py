@@ -1,10 +1,15 @@
-"""Fill the ledger of a journal with what runs from before it had a ledger have done, and left in doubt."""
+"""Fill the ledger of a journal with what its runs have done, and left in doubt, that it was not told of.
+
+These are the runs from before the ledger, and the steps of actions that only a later version of the domain calls
+irreversible. So that no journal is read for an action that is new, the ledger keeps names of what it was filled with:
+the world, and each action with `REVERSIBLE` where it can be taken back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, starmap
-from typing import Any
+from typing import Any, Final
 
 from executor.events import events
 from executor.journal.interface import AnyJournal
@@ -21,27 +26,59 @@ from planner.model import DomainModel, Object
 from planner.model.domain import TypeHierarchy
 from planner.plan import Step
 
+REVERSIBLE: Final = "\nreversible"
+"""Ends the names of actions that can be taken back."""
 Told = Iterable[tuple[events.Event, float]]
 """The events of a run, with their times."""
 
 
-def fill_ledger(journal: AnyJournal, model: DomainModel, world: str) -> None:
-    """Fill the ledger of `journal` for the irreversible actions of `model`, unless that was done before."""
-    if not journal.ledger.is_filled(world):
-        journal.ledger.fill(world, *find_past_effects(journal, model, world))
+def fill_ledger(journal: AnyJournal, model: DomainModel, world: str, labels: Collection[str] = ()) -> None:
+    """Fill the ledger of `journal` for the irreversible actions of `model`, unless that was done before.
+
+    The `world` is known to its runs by these `labels`.
+    """
+    names = {world, *_name_actions(model, world)}
+    others = {each.removesuffix(REVERSIBLE) if each.endswith(REVERSIBLE) else each + REVERSIBLE for each in names}
+    while not names <= (filled := journal.ledger.list_filled()):
+        past = find_past_effects(journal, model, world, labels)
+        if journal.ledger.fill(names - filled, *past, instead=others & filled):
+            return  # else somebody else has filled in some of it meanwhile
 
 
-def find_past_effects(journal: AnyJournal, model: DomainModel, world: str) -> tuple[list[Flight], list[Entry]]:
-    """Return what runs from before the ledger have left in doubt and done, and the ledger does not know."""
-    if journal.ledger.is_filled(world):
+def find_past_effects(
+    journal: AnyJournal, model: DomainModel, world: str, labels: Collection[str] = ()
+) -> tuple[list[Flight], list[Entry]]:
+    """Return what runs have left in doubt and done of irreversible actions, and the ledger was not told of."""
+    unread = _find_unread(journal, model, world)
+    if not unread:
         return [], []
-    known = {(each.run, each.item) for each in journal.ledger.flights()}
-    known |= {(each.run, each.item) for each in journal.ledger.entries()}
+    known = {(each.run, each.step) for each in journal.ledger.flights()}
+    known |= {(each.run, each.step) for each in journal.ledger.entries() if each.outcome is not Outcome.REFUSED}
     runs = [each.run for each in journal.runs() if each.events]
-    past = [_PastRun(model, world).read(Upgrade(model).read(_read_events(journal, each))) for each in runs]
-    flights = [each for run in past for each in run.flights.values() if (each.run, each.item) not in known]
-    entries = [each for run in past for each in run.entries if (each.run, each.item) not in known]
+    made = (_PastRun(model, world, unread, frozenset(labels)) for _ in runs)
+    past = [run.read(Upgrade(model).read(_read_events(journal, each))) for run, each in zip(made, runs, strict=True)]
+    flights = [each for run in past for each in run.flights.values() if (each.run, each.step) not in known]
+    entries = [each for run in past for each in run.entries if (each.run, each.step) not in known]
     return flights, sorted(entries, key=lambda each: each.at)
+
+
+def _name_actions(model: DomainModel, world: str) -> dict[str, str]:
+    """Return the actions by the names by which the ledger knows whether it was told of what they have done."""
+    first_name = model.renames.find_first_name
+    kinds = {name: "" if "irreversible" in action.tags else REVERSIBLE for name, action in model.actions.items()}
+    return {f"{world}\n{first_name(name)}{kind}": name for name, kind in kinds.items()}
+
+
+def _find_unread(journal: AnyJournal, model: DomainModel, world: str) -> frozenset[str]:
+    """Return the irreversible actions of which steps may have been done that the ledger was not told of.
+
+    They could be taken back in an earlier version of the domain, or nobody knows what they were.
+    """
+    filled = journal.ledger.list_filled()
+    is_first = not any(each.startswith(f"{world}\n") for each in filled)
+    names = [each for each in _name_actions(model, world).items() if not each[0].endswith(REVERSIBLE)]
+    unread = [name for key, name in names if key not in filled and (is_first or key + REVERSIBLE in filled)]
+    return frozenset(unread)
 
 
 def is_unread(journal: AnyJournal) -> bool:
@@ -66,7 +103,12 @@ class _PastRun:
 
     model: DomainModel
     world: str
+    actions: Collection[str]
+    """The actions that count."""
+    labels: Collection[str]
+    """The labels of the world; that of runs from before the ledger is "", and counts, too."""
     run: str = ""
+    occasion: str = ""
     objects: tuple[Object, ...] = ()
     """The objects of its problem."""
     steps: dict[str, Step] = field(default_factory=dict)
@@ -81,13 +123,13 @@ class _PastRun:
     """The names of what was created, by placeholder."""
 
     def read(self, told: Told) -> _PastRun:
-        """Take over the events of a run, unless it is one that had the ledger, or one of another domain."""
+        """Take over the events of a run, unless it is one of another world or domain."""
         for event, at in told:
             match event:
                 case events.RunStarted(run, plan, _, memory, domain):
-                    if event.world or domain not in {"", self.model.name}:
+                    if event.world not in {"", *self.labels} or domain not in {"", self.model.name}:
                         return self
-                    self.run, self.request = run, memory
+                    self.run, self.request, self.occasion = run, memory, event.occasion
                     self.objects = tuple(starmap(_read_object, plan.get("objects", {}).items()))
                     self._learn_steps(plan.get("steps", ()))
                 case events.PlanChanged(steps):
@@ -105,7 +147,7 @@ class _PastRun:
         for data in steps:
             action = self.model.actions.get(data.get("action", ""))
             self.creates[data.get("id", "")] = data.get("creates") or {}
-            if action is None or "irreversible" not in action.tags:
+            if action is None or action.name not in self.actions:
                 continue
             try:
                 planned = PlanStep.model_validate(data)
@@ -124,7 +166,8 @@ class _PastRun:
         facts = list_certain(ground_effects(action, step, self._list_objects))
         brings = Brought.of(self.world, given, facts, known).write()
         item = identify_step(self.world, given.action, given.arguments, known)
-        self.flights[event.step] = Flight(item, str(step), self.run, event.step, event.key, at, brings=brings)
+        own = item, str(step), self.run, event.step, event.key, at, self.occasion
+        self.flights[event.step] = Flight(*own, brings=brings)
 
     def _list_objects(self, types: tuple[str, ...]) -> list[str]:
         """Return the objects of the run and the domain that belong to any of `types`."""

@@ -95,9 +95,9 @@ class _Past:
         """The ledger: nothing."""
         return self
 
-    def is_filled(self, _: str) -> bool:
+    def list_filled(self) -> frozenset[str]:
         """Return that nobody has filled it."""
-        return False
+        return frozenset()
 
     def flights(self) -> list[Flight]:
         """Return that it knows no flights."""

@@ -88,21 +88,36 @@ class LedgerInPostgres:
         """Return whether the runs from before the ledger are in it, for the irreversible actions of `world`."""
         return bool(self._database.run("SELECT 1 FROM filled_ledgers WHERE world = :world", world=world))
 
-    def fill(self, world: str, flights: Iterable[Flight], entries: Iterable[Entry]) -> None:
-        """Add what runs from before the ledger have done and left in doubt in `world`, once."""
+    def list_filled(self) -> frozenset[str]:
+        """Return the names of what was filled in."""
+        return frozenset(name for (name,) in self._database.run("SELECT world FROM filled_ledgers"))
+
+    def fill(
+        self, names: Collection[str], flights: Iterable[Flight], entries: Iterable[Entry], instead: Collection[str] = ()
+    ) -> bool:
+        """Add what runs have done and left in doubt, and note its `names` in place of those `instead`.
+
+        Where somebody has noted one of them, change nothing and return False.
+        """
         flights, entries = list(flights), list(entries)
+        given = {"names": json.dumps([*names])}
 
-        def fill(execute: Statements, _: bool) -> None:
-            first = "INSERT INTO filled_ledgers VALUES (:world) ON CONFLICT DO NOTHING RETURNING world"
-            if execute(first, world=world):
-                for flight in flights:
-                    execute(_TAKE, **_columns_of(flight))
-                    _mark(execute, flight)
-                for entry in entries:
-                    execute(_ADD, **_columns_of(entry))
-                    _mark(execute, entry)
+        def fill(execute: Statements, _: bool) -> bool:
+            execute("SELECT pg_advisory_xact_lock(hashtextextended('filled', 0))")
+            chosen = "SELECT json_array_elements_text(CAST(:names AS json))"
+            if execute(f"SELECT 1 FROM filled_ledgers WHERE world IN ({chosen})", **given):  # noqa: S608 - ours
+                return False
+            execute(f"INSERT INTO filled_ledgers {chosen}", **given)
+            execute(f"DELETE FROM filled_ledgers WHERE world IN ({chosen})", names=json.dumps([*instead]))  # noqa: S608 - ours
+            for flight in flights:
+                execute(_TAKE, **_columns_of(flight))
+                _mark(execute, flight)
+            for entry in entries:
+                execute(_ADD, **_columns_of(entry))
+                _mark(execute, entry)
+            return True
 
-        self._database.repeat(fill, together=True)
+        return self._database.repeat(fill, together=True)
 
 
 def leave_run_in_doubt(execute: Statements, run: str) -> list[str]:

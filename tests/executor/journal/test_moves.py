@@ -164,10 +164,10 @@ def test_a_run_from_before_the_ledger_goes_only_where_its_effects_are_read(tmp_p
         old.create("r")
         with old.drive("r"):
             old.append("r", "RunStarted", '{"plan": {}, "domain": "shop"}', status="SUCCEEDED")
-        new.ledger.fill("shop", [], [])
+        new.ledger.fill(["shop"], [], [])
         with pytest.raises(JournalError, match="run 'r' is from before the ledger of effects"):
             copy_run(old, new, "r")
-        old.ledger.fill("shop", [], [make_entry("r", 5.0)])
+        old.ledger.fill(["shop"], [], [make_entry("r", 5.0)])
         assert copy_run(old, new, "r") == "copied"
         assert new.ledger.entries() == [make_entry("r", 5.0)]
 

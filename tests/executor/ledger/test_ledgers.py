@@ -77,8 +77,11 @@ def test_of_many_at_once_one_has_the_flight(ledger):
 
 def test_a_journal_is_filled_once(journal):
     assert not journal.ledger.is_filled("bank")
-    for _ in range(2):
-        journal.ledger.fill("bank", [OWN], [DONE])
+    assert journal.ledger.fill(["bank", "a"], [OWN], [DONE])
+    assert not journal.ledger.fill(["bank", "b"], [OWN], [DONE], instead=["a"]), "somebody has filled it"
+    assert journal.ledger.list_filled() == {"bank", "a"}
+    assert journal.ledger.fill(["b"], [], [], instead=["a"])
+    assert journal.ledger.list_filled() == {"bank", "b"}
     assert journal.ledger.is_filled("bank")
     assert not journal.ledger.is_filled("other")
     assert journal.ledger.read(ITEM) == (OWN, [DONE])
