@@ -94,12 +94,11 @@ def _find_name_owner(state: RunState, record: StepRecord, parameter: str, value:
     """
     placeholder = record.plan.created[parameter]
     name = state.objects.term_of_created(placeholder, value)
-    turned_up = state.found.get(state.objects.plan_name(name))
+    known = state.objects.plan_name(name)
+    turned_up = state.found.get(known)
     is_same = turned_up is not None and (record.started or 0.0) <= turned_up
-    if not is_same and any(each.name == name for each in state.source.all_objects):
+    if not is_same and any(each.name == known for each in state.source.all_objects):
         return "an object that was there before"
-    if name != placeholder and not is_same and any(each.name == name for each in state.problem.objects):
-        return "what the plan calls something else that steps create"
     other = state.objects.placeholder_of(name)
     if other is None or other == placeholder:
         return ""

@@ -62,8 +62,8 @@ class Bindings(Mapping[str, Any]):
     Names, in plans and real ones, are the terms of objects.
 
     A real object may have the name of a placeholder, as names of both kinds are chosen by different people. In plans it
-    is called otherwise, unless it is what the step with this placeholder created. What a step creates may have the name
-    of an object that can have no such type: then its real name has its type before it.
+    is called otherwise: what a step created by its own placeholder. What a step creates may have the name of an object
+    that can have no such type: then its real name has its type before it.
     """
 
     def __init__(self, source: Problem, problem: Problem) -> None:

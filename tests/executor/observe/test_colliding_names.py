@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from executor import ActionResult, Executor, RunStatus, World
+from executor import ActionPlan, ActionResult, Executor, RunStatus, World
 from executor.testing import run_virtual
 from planner import Domain, Entity
 
@@ -68,6 +68,19 @@ def test_what_a_step_creates_may_have_the_name_of_its_placeholder(model):
     outcome = run_virtual(Executor(desk.world, model=model).run(desk.problem()))
     assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
     assert sorted(desk.log) == ["new-ticket-1", "new-ticket-2"]
+
+
+@pytest.mark.parametrize("name", ["T-1", "a", "b"])
+def test_what_was_there_before_was_not_created_whatever_the_plan_calls_it(name):
+    desk = Desk(name, name=name, is_seen=False)
+    steps = [
+        {"id": "list", "action": "list_tickets"},
+        {"id": "one", "action": "create", "creates": {"t": "a"}},
+        {"id": "two", "action": "create", "creates": {"t": "b"}},
+    ]
+    outcome = run_virtual(Executor(desk.world).run(ActionPlan.model_validate({"steps": steps})))
+    assert outcome.status is RunStatus.FAILED
+    assert f"it says that it created {name!r} as 't', and that is an object that was there before" in outcome.reason
 
 
 def test_a_restart_keeps_the_names_apart(tmp_path):

@@ -31,7 +31,7 @@ class Customer(Entity):
 class Desk:
     """A desk with open `tickets`, `letters` and `customers` by name; steps add to them, and all are observed."""
 
-    def __init__(self, *, early=False, customers=(NAME,), letter=None):
+    def __init__(self, *, early=False, customers=(NAME,), ticket=NAME, letter=None):
         self.tickets, self.letters, self.customers, self.done = [], [], list(customers), []
         domain = self.domain = Domain("desk")
         domain.predicate("here", Customer)
@@ -39,9 +39,9 @@ class Desk:
 
         @domain.action(provides=["open(t)", "opened"], creates={"t": Ticket})
         async def create():
-            self.tickets.append(NAME)
+            self.tickets.append(ticket)
             await asyncio.sleep(2 if early else 0)
-            return ActionResult(created={"t": NAME})
+            return ActionResult(created={"t": ticket})
 
         @domain.action(provides=["written(l)", "wrote"], creates={"l": Letter})
         async def write():
@@ -122,8 +122,25 @@ def test_two_steps_may_create_objects_of_two_types_with_one_name(model, known):
     assert sorted(map(repr, desk.done)) == sorted(map(repr, wanted))
 
 
-def test_a_restart_keeps_both(tmp_path):
-    desk, runs = Desk(), []
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("early", [False, True], ids=["returned first", "seen first"])
+@pytest.mark.parametrize(
+    ("ticket", "letter"),
+    [("new-letter-1", "new-ticket-1"), ("new-letter-1", "l"), ("new-letter-2", "new-letter-1"), ("new-ticket-2", "l")],
+)
+def test_what_is_created_may_be_called_like_a_placeholder(model, early, ticket, letter):
+    desk = Desk(early=early, ticket=ticket, letter=letter, customers=("new-ticket-1",))
+    goal = ["wrote", "(forall (?l - Letter) (or (not (written ?l)) (handled ?l)))"]
+    outcome = run_virtual(Executor(desk.world, model=model).run(desk.problem(*goal, known=("new-ticket-1",))))
+    assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
+    wanted = (Ticket(ticket), Letter(letter), Customer("new-ticket-1"))
+    assert sorted(map(repr, desk.done)) == sorted(map(repr, wanted))
+    assert (desk.tickets, desk.letters) == ([ticket], [letter])
+
+
+@pytest.mark.parametrize("name", [NAME, "new-ticket-2", "new-letter-1"])
+def test_a_restart_keeps_both(tmp_path, name):
+    desk, runs = Desk(ticket=name, customers=[name]), []
 
     async def stop(call, proceed):
         if call.action.name == "create":
@@ -131,17 +148,17 @@ def test_a_restart_keeps_both(tmp_path):
         return await proceed()
 
     async def begin():
-        runs.append(Executor(desk.world, journal=tmp_path / "runs.db").start(desk.problem(), run="r"))
+        runs.append(Executor(desk.world, journal=tmp_path / "runs.db").start(desk.problem(known=()), run="r"))
         return await runs[0]
 
     desk.world.around(stop)
     assert asyncio.run(begin()).status is RunStatus.WAITING
-    again = Desk()
+    again = Desk(ticket=name, customers=[name])
     again.tickets = desk.tickets
     outcome = asyncio.run(Executor(again.world, journal=tmp_path / "runs.db").resume("r"))
     assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
-    assert sorted(map(repr, again.done)) == sorted(map(repr, (Ticket(NAME), Customer(NAME))))
-    assert again.tickets == [NAME]
+    assert sorted(map(repr, again.done)) == sorted(map(repr, (Ticket(name), Customer(name))))
+    assert again.tickets == [name]
 
 
 @pytest.mark.parametrize(("left", "right", "is_refused"), [(Ticket, Ticket, True), (Ticket, Letter, False)])
