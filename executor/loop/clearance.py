@@ -329,12 +329,16 @@ class Clearance:
                 return False
             return None
         if meant == SO:
-            self._end_as_told(record, "somebody says so", by=ruling.entry)
+            self.end_as_told(record, ruling.entry)
             return False
         if meant == YES:
             return None  # the answer is among those of the run, and counts from now on
         self._decline(ruling, record)
         return False
+
+    def end_as_told(self, record: StepRecord, by: Entry | None = None) -> None:
+        """End a step of which a person says that it is so already, as the entry `by` may tell."""
+        self._end_as_told(record, "somebody says so", by=by)
 
     def _decline(self, ruling: Ruling, record: StepRecord) -> None:
         """End a step that a person does not want done: it was done before, or it is refused."""

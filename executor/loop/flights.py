@@ -98,6 +98,9 @@ class Aims(Protocol):
     def is_taken_up(self, facts: Iterable[Atom], by: str, goals: Collection[str]) -> bool:
         """Return whether the plan builds on `facts`, that the own step `by` has brought, on the way to `goals`."""
 
+    def find_left_behind(self, record: StepRecord) -> str:
+        """Return as text what irreversible steps have brought about and a step would be done in the place of."""
+
 
 @dataclass(slots=True, eq=False)
 class Flights:

@@ -18,7 +18,7 @@ from executor.loop.purposes import Purposes
 from executor.observe.condition_facts import Valued, list_conjuncts, patterns_of
 from executor.observe.observe import Lookout, LookResult, Survey, adopt_look
 from planner.lightweight import dataclass, field
-from planner.model import Atom, DomainModel, Formula, Not
+from planner.model import Action, Atom, DomainModel, Formula, Not
 from planner.model.formulas import atoms_in, substitute
 
 Look = Literal["plan", "goal", "never"]
@@ -207,6 +207,31 @@ class FirstLook:
         ends = [self._name(end) for each in demands for fact in each.facts for end in (fact, Not(fact))]
         return not {*parts, *ends}.isdisjoint(goals)
 
+    def find_left_behind(self, record: StepRecord) -> str:
+        """Return as text what only irreversible steps bring about, is so, and is used no more since a step was added.
+
+        A step that failed, or was given up, was to build on it for a part of the goal for which `record` is now, and
+        nothing that is left does. Whoever brought it about, `record` would be done in its place.
+        """
+        state, before = self.state, set[str]()
+        if not record.because or not self._is_aimed:
+            return ""
+        goals, found = self.name_goals(record), dict[Atom, None]()
+        left = state.with_status(*UNFINISHED)
+        for each in state.with_status(StepStatus.FAILED, StepStatus.SKIPPED):
+            facts = [fact for fact in state.beliefs.facts_of_precondition(each.step) if self._is_beyond_recall(fact)]
+            if facts and each.step != record.step:
+                purposes = Purposes(state, self._finder, [each, *left])
+                before = {self._name(part) for part in purposes.list_goals(each)}
+            if facts and (state.hierarchy is not None or not before.isdisjoint(goals)):
+                found |= dict.fromkeys(fact for fact in facts if not self.is_taken_up([fact], "", goals))
+        return ", ".join(map(self._name, found))
+
+    def _is_beyond_recall(self, fact: Atom) -> bool:
+        """Return whether a fact holds that irreversible actions alone bring about."""
+        makers = [each for each in self.state.domain.actions.values() if fact.predicate in _list_brought(each)]
+        return bool(makers) and all("irreversible" in each.tags for each in makers) and self.state.beliefs.is_true(fact)
+
     async def find_excuse(self, record: StepRecord, *, anew: bool = False) -> tuple[str, list[StepRecord]]:
         """Look whether all that an irreversible step is for, through other steps, is so; return as text what is so.
 
@@ -248,6 +273,12 @@ class FirstLook:
         self._left_out.add(name)
         excuses = [str(each) if seen[each] else f"not {each}" for each in found]
         return ", ".join(excuses[:MOST_NAMED]), others
+
+
+def _list_brought(action: Action) -> list[str]:
+    """Return the predicates of the facts that an action may bring about."""
+    provided = [each.provides for each in action.effects] + [each.provides for each in action.outcomes]
+    return [literal.predicate for each in provided for literal in each if isinstance(literal, Atom)]
 
 
 def find_relevant_predicates(domain: DomainModel, goal: Formula) -> frozenset[str]:

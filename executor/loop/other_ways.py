@@ -45,7 +45,7 @@ class OtherWays:
 
         Return the ruling, with the flight that it speaks of and the latest view; `view` was looked at right before.
         """
-        own = self.flights.identify(record)
+        own, is_told = self.flights.identify(record), False
         for item in await self.flights.find_like(record, wanted):
             flight, entries, told = (None, [], None) if item == own else await self._read(item, wanted)
             if told is None:
@@ -62,6 +62,7 @@ class OtherWays:
                         continue
                 replaced = self._find_replaced(record, told, entries, known)
                 if replaced is not None and is_approved_again(self.state, record, (replaced.row,)):
+                    is_told = True
                     continue
                 if replaced is not None:
                     return replaced, None, view
@@ -88,7 +89,14 @@ class OtherWays:
                         continue
                     how = "was refused" if is_refusal else "was done"
                     return replace(ruling, row=f"{ruling.entry.text} is for the same, and it {how}"), None, view
-        return Ruling(Verdict.BEGIN, FIRST), None, view
+        left = None if is_told else self._find_left_behind(record)
+        return left or Ruling(Verdict.BEGIN, FIRST), None, view
+
+    def _find_left_behind(self, record: StepRecord) -> Ruling | None:
+        """Return the ruling on a step that would be done in the place of what somebody else has brought about."""
+        facts = self.flights.aims.find_left_behind(record)
+        row = f"{facts} is so already, and {self.flights.name(record)} would be done in its place"
+        return Ruling(Verdict.ASK_AGAIN, row) if facts and not is_approved_again(self.state, record, (row,)) else None
 
     async def describe_others(self, record: StepRecord, wanted: Brought, known: AbstractSet[Atom]) -> list[str]:
         """Describe what is for the same as a step and was refused, or was done in another way and is to be replaced.
@@ -107,7 +115,8 @@ class OtherWays:
                 found.append(replaced.row)
             elif refusal and not (is_other_way and self._is_taken_into_account(record, item, wanted, told, known)):
                 found.append(describe_entry(refusal))
-        return found
+        left = self._find_left_behind(record)
+        return [*found, left.row] if left is not None and not found else found
 
     async def _read(self, item: str, wanted: Brought) -> tuple[Flight | None, list[Entry], Brought | None]:
         """Return the flight and the entries of another step that are for the same, and what the latest is for."""

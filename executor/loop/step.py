@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 
 from executor.dispatching.dispatcher import Dispatcher
 from executor.events import events
-from executor.events.answers import FILL, UNDECIDED, asks_for_wait, find_wait_answer, make_wait_question
+from executor.events.answers import FILL, SO, UNDECIDED, asks_for_wait, find_wait_answer, make_wait_question
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.reservations import Reservation
@@ -220,6 +220,9 @@ class Stepper:
             return
         refused = "" if is_free else await self._ask_for_approval(record, action, (values, sources), another)
         if refused is None or self._is_overtaken(another, plan):
+            return
+        if refused == SO and another is None:
+            self.clearance.end_as_told(record)
             return
         if refused:
             if UNDECIDED not in refused:

@@ -104,7 +104,8 @@ class Asking:
 
         Whoever decides is shown what was done `earlier`, in other runs too.
 
-        Return the reason of a refusal, an empty text for an approval, or None if nobody has decided: then it waits.
+        Return the reason of a refusal, an empty text for an approval, `SO` if it is so already, or None if nobody has
+        decided: then it waits.
         """
         returned = find_returned_text(self.state, record, action, values, sources)
         needed = record.needs_approval(action) or bool(returned)
@@ -128,7 +129,8 @@ class Asking:
             wait = {"question": question.question, "parameters": values, RETURNED_PARAMETERS: returned}
             self.emit(events.StepWaiting(record.id, wait, 0.0))
             return None
-        return answers.describe_refusal(given, "approval")
+        is_so = answers.interpret_answer(question, given) == answers.SO
+        return answers.SO if is_so else answers.describe_refusal(given, "approval")
 
     async def _get_approval(self, record: StepRecord, action: Action, request: Request, question: events.Asked) -> Any:
         """Return the decision on a step, or None while nobody has decided.
@@ -184,7 +186,9 @@ def make_approval_question(state: RunState, record: StepRecord, action: Action, 
     known = describe_values(request.parameters, request.returned)
     shown = (*filter(None, [action.description]), *known, *request.earlier)
     values = describe_schemas([each for each in action.data if each.name in request.parameters])
-    name, choices = f"approve:{record.id}", (answers.YES, answers.NO)
+    is_told = bool(request.earlier) and state.is_irreversible(record)
+    name, so = f"approve:{record.id}", (answers.SO,) if is_told else ()
+    choices = (answers.YES, answers.NO, *so)
     return events.Asked(name, record.id, text, choices, shown, request.purpose, values=values)
 
 

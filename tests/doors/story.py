@@ -260,10 +260,16 @@ def _could_be_seen(story: Story, question: Question) -> bool:
     """Return whether a look could have told what is asked: observers are sure, agree, and have had their time."""
     if story.scene.sight != "conclusive" or story.fault.looks:
         return False
-    about = next((fact for act, fact in EFFECTS.items() if f"{act}(" in question.text), "paid")
+    about = _find_effect(question)
     is_doubt = question.choices[:2] == (HAPPENED, NOTHING) and "still at work" not in question.text
     is_in_place = "in its place" in question.text
     return is_doubt or ("again:" in question.name and not is_in_place and story.bank.holds(about))
+
+
+def _find_effect(question: Question) -> str:
+    """Return what the step brings about that a question is about."""
+    asked = re.search(r"(?:May|whether) (\w+)\(", question.text)
+    return EFFECTS.get(asked[1], "paid") if asked else "paid"
 
 
 def _reply(story: Story, question: Question) -> Any:
@@ -275,7 +281,7 @@ def _reply(story: Story, question: Question) -> Any:
     bank, text = story.bank, question.text
     if story.fault.host == "later by hand" and not bank.holds("paid"):
         bank.act("pay", by="hand")
-    about = next((fact for act, fact in EFFECTS.items() if f"{act}(" in text), "paid")
+    about = _find_effect(question)
     if question.choices[:2] == (HAPPENED, NOTHING) or "doubt:" in question.name:
         return HAPPENED if bank.holds(about) else NOTHING
     if "fill:" in question.name:
@@ -285,7 +291,8 @@ def _reply(story: Story, question: Question) -> Any:
         return GIVE_UP
     if "in its place" in text:
         return "no"
-    if SO in question.choices and bank.holds(about) and not DONE_BEFORE.search(text):
+    is_shown = "again:" in question.name and DONE_BEFORE.search(text)
+    if SO in question.choices and bank.holds(about) and not is_shown:
         return SO
     if "again:" in question.name or DONE_BEFORE.search(text):
         is_unwanted = story.scene.approval == "no" or (story.scene.approval == "no first" and REFUSED not in text)

@@ -321,3 +321,71 @@ def test_both_payments_are_made_where_both_are_wanted(tmp_path):
     counter.ask(executor, "by_cash(o7)")
     assert counter.ask(executor, "by_card(o7)").status is RunStatus.SUCCEEDED
     assert counter.paid == ["cash", "card"]
+
+
+def check_left_behind(outcome, till):
+    assert outcome.status is RunStatus.WAITING, outcome.reason
+    assert till.paid == ["pay"]
+    [question] = outcome.questions
+    assert "aid(o7) is so already, and wire(o7) would be done in its place" in " ".join(
+        [question.text, *question.known]
+    )
+    return question.question
+
+
+@pytest.mark.parametrize("has_journal", [True, False])
+@pytest.mark.parametrize("model", MODELS)
+def test_what_somebody_else_has_paid_is_not_paid_in_another_way_by_a_patch(model, has_journal, tmp_path):
+    till = Till(timed=model == "timed")
+    till.paid.append("pay")
+    options = {} if model == "timed" else {"model": model}
+    executor = open_executor(till, tmp_path, has_journal=has_journal, **options)
+    check_left_behind(run_virtual(executor.run(till.problem)), till)
+
+
+@pytest.mark.parametrize("approved", [(), ("wire",)])
+@pytest.mark.parametrize(("answer", "paid"), [("yes", ["pay", "wire"]), ("no", ["pay"]), ("it is so already", ["pay"])])
+def test_the_answer_about_what_somebody_else_has_paid_counts(approved, answer, paid, tmp_path):
+    till = Till(approved=approved)
+    till.paid.append("pay")
+    executor = open_executor(till, tmp_path)
+    question = check_left_behind(run_virtual(executor.run(till.problem, run="a")), till)
+    outcome = run_virtual(executor.resume("a", answers={question: answer}))
+    assert (till.paid, outcome.status.is_over, list(outcome.questions)) == (paid, True, [])
+    assert outcome.succeeded == (answer != "no")
+
+
+def test_another_method_of_a_task_is_asked_about_where_somebody_else_has_paid(tmp_path):
+    till = Till()
+    how = Methods(till.domain)
+    how.task("deal", o="order")
+    how.method("by_card", {"o": "order"}, task="deal(o)", subtasks=["pay(o)", "book(o)"])
+    how.method("by_bank", {"o": "order"}, task="deal(o)", subtasks=["wire(o)", "bookw(o)"])
+    till.bind(how, seen=True)
+    till.paid.append("pay")
+    problem = how.problem(objects={"o7": "order"}, tasks=["deal(o7)"])
+    check_left_behind(run_virtual(open_executor(till, tmp_path).run(problem)), till)
+
+
+def test_what_was_stated_and_is_left_behind_is_asked_about_only_where_nothing_undoes_it(tmp_path):
+    till = Till()
+    till.domain.action("refund", {"o": "order"}, requires=["refunding"], provides=["paid(o)"])  # brings it about, too
+    till.bind(till.domain, seen=True)
+    till.paid.append("pay")
+    outcome = run_virtual(open_executor(till, tmp_path).run(till.problem))
+    assert (outcome.status, till.paid) == (RunStatus.SUCCEEDED, ["pay", "wire"])
+
+
+def test_an_approval_that_shows_what_was_done_takes_the_answer_that_it_is_so(tmp_path):
+    till = Till(seen=False, broken=(), approved=("pay",))
+    executor = open_executor(till, tmp_path)
+    waiting = run_virtual(executor.run(till.problem, run="a"))
+    assert list(waiting.questions[0].choices) == ["yes", "no"]
+    assert (
+        run_virtual(executor.resume("a", answers={waiting.questions[0].question: "yes"})).status is RunStatus.SUCCEEDED
+    )
+    till.booked.clear()
+    waiting = run_virtual(executor.run(till.problem, run="b"))
+    assert "was done" in " ".join(waiting.questions[0].known)
+    outcome = run_virtual(executor.resume("b", answers={waiting.questions[0].question: "it is so already"}))
+    assert (outcome.status, till.paid) == (RunStatus.SUCCEEDED, ["pay"])
