@@ -96,6 +96,8 @@ class RunState:
     """Whether the goal has changed since the plan was made."""
     policy: Mapping[str, Any] | None = None
     """The policy that the run follows, as data, if any."""
+    foreseen: frozenset[Atom] = frozenset()
+    """The facts that held by what was believed when the policy was made."""
     outlived: Mapping[str, Any] | None = None
     """The policy for an earlier goal, if the goal has changed."""
     kept: Kept | None = None
@@ -472,7 +474,7 @@ class RunState:
 
     def _follow(self, policy: Mapping[str, Any] | None, problem: Problem) -> None:
         """Follow `policy`, which was made for `problem`, or none."""
-        self.policy = policy
+        self.policy, self.foreseen = policy, frozenset(problem.initial)
         if policy is not None and problem.constraints:
             from planner.policies.markov_decision_process import Kept
 

@@ -61,6 +61,11 @@ class EffectFinder:
         """Return those of `facts` that had other values when the run began."""
         return {fact: holds for fact, holds in facts.items() if not self.state.held_at_first(fact, holds)}
 
+    def find_taken(self, record: StepRecord) -> Facts:
+        """Return the facts, with their values, that the goal and later steps take from a step as it would be now."""
+        wanted = self._find_wanted(record)
+        return {fact: holds for fact, holds in self.find_declared(record.step).items() if fact in wanted}
+
     def find_visible_effect(self, record: StepRecord, can_see: Callable[[Atom], bool]) -> Facts:
         """Return the effect of a step, in which derived facts that are seen stand for what they alone need, unseen."""
         effect = self.find_effect(record)

@@ -39,10 +39,9 @@ class StepConditions:
     async def find_unmet(self, record: StepRecord, action: Action) -> str:
         """Look where necessary, and return the reason why the step is not applicable; an empty text if it is.
 
-        Facts in the precondition that are unknown, stale or only stated, and unknown ones in the conditions of
-        conditional effects, are looked at; for a careful step, all facts. Numbers that the step reads or changes are
-        always looked at, as others change them, too. A fact that the problem states and no observer can see counts as
-        observed.
+        Facts in the precondition, and in the conditions of conditional effects, that are unknown, stale or only stated
+        are looked at; for a careful step, all facts. Numbers that the step reads or changes are always looked at, as
+        others change them, too. A fact that the problem states and no observer can see counts as observed.
         """
         beliefs = self.state.beliefs
         await self._look_for_objects(action, record)
@@ -54,7 +53,7 @@ class StepConditions:
         if beliefs.is_sure and not (afresh or numbers or watched):
             return self.find_objection(record)
         condition = self._combine_conditions(record)
-        unknown = [fact for fact in beliefs.facts_of_effects(record.step) if beliefs.holds(fact) is None]
+        unknown = [fact for fact in beliefs.facts_of_effects(record.step) if careful or self._is_open(fact)]
         if afresh:
             await self._look_afresh(condition, [*unknown, *numbers], careful=careful)
         else:

@@ -29,7 +29,7 @@ from executor.loop.attempt import HELD_BACK, Attempt, Performer, Trial, run_chec
 from executor.loop.children import STEP, Child, RunKey, is_below
 from executor.loop.clearance import Clearance
 from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
-from executor.loop.look_first import FirstLook
+from executor.loop.look_first import DIFFERS, FirstLook
 from executor.loop.preconditions import StepConditions
 from executor.loop.slow_calls import SlowCall
 from executor.observe.observe import Lookout
@@ -193,7 +193,11 @@ class Stepper:
         if record.status is events.StepStatus.SKIPPED:
             return  # a step that it builds on was not needed
         action = self.world.model.actions[record.step.action]
+        taken = self._find_conditional_part(record, another)
         reason = await self._find_obstacle(record, action)
+        if not reason and self._find_conditional_part(record, another) != taken:
+            self.replanning_requests.append(f"{DIFFERS}: {record.step} would have other effects")
+            return
         may_be_so = bool(reason) and another is None and self.state.is_irreversible(record)
         if may_be_so and await self.clearance.is_done_by_other(record):
             return
@@ -243,6 +247,18 @@ class Stepper:
         defaults = [name for name, source in sources.items() if source == filling.DEFAULT]
         clear = partial(self._clear, record, item, values, defaults) if item else None
         await self._try_step(record, (values, sources), another, plan=plan, clear=clear)
+
+    def _find_conditional_part(self, record: StepRecord, another: NextAttempt | None) -> Mapping[Atom, bool] | None:
+        """Return what the plan takes from an irreversible step that is still to begin, if it has conditional effects.
+
+        Where a hierarchy says what comes next, return None: a task is done in that way whatever its effects are.
+        """
+        state = self.state
+        is_new = another is None and state.hierarchy is None
+        has_conditions = bool(self.world.model.actions[record.step.action].when)
+        if not (is_new and has_conditions and state.is_irreversible(record)):
+            return None
+        return self.clearance.flights.finder.find_taken(record)
 
     async def _is_needless(self, record: StepRecord, anew: bool = False) -> bool:
         """Return whether all that an irreversible step is for is so already, looking `anew`; leave it out if so.

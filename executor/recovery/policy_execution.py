@@ -93,14 +93,24 @@ class PolicyExecution:
         return take_reversible_first(Policy.from_dict(data, self.state.problem))
 
     def node(self) -> Node | None:
-        """Return the node of the policy for the believed state; None if the policy does not cover it."""
+        """Return the node of the policy for the believed state; None if it does not cover that, or no more."""
         beliefs, simulation = self.state.beliefs, self.state.beliefs.simulation
         unknown = beliefs.unknown if self.state.problem.unknown else ()
         kept = () if self.state.kept is None else self.state.kept.facts
         ran, spent = simulation.history, self._sum_spent_budgets()
-        return self.policy().node(
+        found = self.policy().node(
             simulation.facts, ran=ran, spent=spent, unknown=unknown, kept=kept, values=simulation.values
         )
+        return None if found is not None and found.step is not None and self._is_belied(found.step) else found
+
+    def _is_belied(self, step: Step) -> bool:
+        """Return whether a condition of the conditional effects of `step` is otherwise than the policy supposes.
+
+        The states of a policy tell nothing of what no action changes.
+        """
+        holds, watched, foreseen = self.state.beliefs.holds, self.policy().watched, self.state.foreseen
+        facts = [each for each in self.state.beliefs.facts_of_effects(step) if each not in watched]
+        return any((holds(each) is True) is not (each in foreseen) for each in facts if type(each) is Atom)
 
     def foresee(self) -> list[StepRecord]:
         """Return the steps that the policy may take from here, as if none had begun; none if the run follows none."""
