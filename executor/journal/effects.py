@@ -43,7 +43,9 @@ _LATER: Final = (
     ("brings", _MARKS),
 )
 """Statements that bring the tables of earlier versions up to date, with the column of flights that these lack."""
-_FREE: Final = "DELETE FROM flights WHERE item = ? AND run = ? AND step = ? AND since = ?"
+_THIS: Final = "WHERE item = ? AND run = ? AND step = ? AND since = ?"
+_DOUBT: Final = f"UPDATE flights SET doubt = ?, until = ?, brings = ? {_THIS}"  # noqa: S608 - ours
+_FREE: Final = f"DELETE FROM flights {_THIS}"  # noqa: S608 - ours
 
 
 class LedgerInJournal:
@@ -73,11 +75,11 @@ class LedgerInJournal:
                 return self._list_flights("WHERE item = ?", (flight.item,))[0]
 
     def doubt(self, flight: Flight) -> None:
-        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
+        """Keep the doubt of `flight`, since when it is over, and what it brings, if there is still this flight."""
         with self._store.use():
             self._prepare()
-            change = "UPDATE flights SET doubt = ?, until = ? WHERE item = ? AND run = ? AND step = ? AND since = ?"
-            self._store.connection.execute(change, (flight.doubt, flight.until, *identify_flight(flight)))
+            told = flight.doubt, flight.until, flight.brings
+            self._store.connection.execute(_DOUBT, (*told, *identify_flight(flight)))
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""

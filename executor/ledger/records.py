@@ -103,7 +103,7 @@ class LedgerView(Protocol):
     """What people see of a ledger, and how they settle what is in doubt; every method commits before it returns."""
 
     def doubt(self, flight: Flight) -> None:
-        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
+        """Keep the doubt of `flight`, since when it is over, and what it brings, if there is still this flight."""
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
@@ -156,11 +156,11 @@ class LedgerInMemory:
             return self._flights[flight.item]
 
     def doubt(self, flight: Flight) -> None:
-        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
+        """Keep the doubt of `flight`, since when it is over, and what it brings, if there is still this flight."""
         with self._guard:
             known = self._flights.get(flight.item)
             if known is not None and known.is_same(flight):
-                self._flights[flight.item] = replace(known, doubt=flight.doubt, until=flight.until)
+                self._flights[flight.item] = replace(flight, traces=known.traces)
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""

@@ -103,7 +103,7 @@ class BookHere:
         return left is None or not left.is_waiting
 
     def doubt(self, flight: Flight) -> None:
-        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
+        """Keep the doubt of `flight`, since when it is over, and what it brings, if there is still this flight."""
         self.ledger.doubt(flight)
 
     def end(self, flight: Flight, entry: Entry | None) -> None:

@@ -74,7 +74,7 @@ class Book(Protocol):
         """Return whether no step that waits for something from outside has the flight of a step."""
 
     def doubt(self, flight: Flight) -> None:
-        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
+        """Keep the doubt of `flight`, since when it is over, and what it brings, if there is still this flight."""
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""
@@ -375,6 +375,14 @@ class Flights:
         else:
             flight = self._tell_done_values(self._held.pop(end.step))
             self.end(flight, outcome, seen=end.is_seen, reason=end.reason)
+
+    def tell_values(self, record: StepRecord) -> None:
+        """Tell the ledger which values a hook has changed of a step: its process may die in the handler."""
+        flight = self._held.get(record.id)
+        told = None if flight is None else self._tell_done_values(flight)
+        if told is not None and told != flight:
+            self.book.doubt(told)
+            self._held[record.id] = told
 
     def _tell_done_values(self, flight: Flight) -> Flight:
         """Return a flight that tells the values with which its step was done: a hook may have changed them."""

@@ -714,6 +714,7 @@ class Stepper:
         }
         filling.check_approved(values, self._find_approved(record, action), by)
         self.emit(events.ParametersChanged(record.id, values, by))
+        self.clearance.flights.tell_values(record)
         return values
 
     def _find_approved(self, record: StepRecord, action: Action) -> Mapping[str, Any]:

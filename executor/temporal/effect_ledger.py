@@ -245,7 +245,7 @@ class WorkflowBook:
         return item not in self._watched
 
     def doubt(self, flight: Flight) -> None:
-        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
+        """Keep the doubt of `flight`, since when it is over, and what it brings, if there is still this flight."""
         self._outbox.send("doubt", flight)
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
@@ -302,7 +302,7 @@ class EffectsOnServer:
         return taken
 
     async def doubt(self, flight: Flight) -> None:
-        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
+        """Keep the doubt of `flight`, since when it is over, and what it brings, if there is still this flight."""
         await self._tell(flight, "doubt", flight)
 
     async def end(self, flight: Flight, entry: Entry | None) -> None:

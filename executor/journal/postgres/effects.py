@@ -16,7 +16,8 @@ _ADD: Final = f"""INSERT INTO entries({ENTRY}) VALUES (:item, :text, :outcome, :
     :occasion, :seen, :reason, :brings)"""  # noqa: S608 - names of columns
 _THIS: Final = "item = :item AND run = :run AND step = :step AND since = CAST(:since AS float8)"
 _FREE: Final = f"DELETE FROM flights WHERE {_THIS} RETURNING 1"  # noqa: S608 - as above
-_DOUBT: Final = f"UPDATE flights SET doubt = :doubt, until = CAST(:until AS float8) WHERE {_THIS}"  # noqa: S608 - as above
+_DOUBT: Final = f"""UPDATE flights SET doubt = :doubt, until = CAST(:until AS float8), brings = :brings
+    WHERE {_THIS}"""  # noqa: S608 - as above
 
 _LEAVE: Final = """UPDATE flights SET doubt = :gone, until = extract(epoch FROM clock_timestamp())::float8
     WHERE run = :run AND doubt IN ('', :waits)"""
@@ -49,8 +50,9 @@ class LedgerInPostgres:
         return self._database.repeat(take, together=True)
 
     def doubt(self, flight: Flight) -> None:
-        """Keep the doubt of `flight`, and since when it is over, if it is still the flight that there is."""
-        self._database.run(_DOUBT, doubt=flight.doubt, until=flight.until, **_this(flight))
+        """Keep the doubt of `flight`, since when it is over, and what it brings, if there is still this flight."""
+        told = {"doubt": flight.doubt, "until": flight.until, "brings": flight.brings}
+        self._database.run(_DOUBT, **told, **_this(flight))
 
     def end(self, flight: Flight, entry: Entry | None) -> None:
         """End `flight`, if it is still the flight that there is, and add `entry` in the same moment."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 import pytest
 
 from executor import Executor, RunStatus, World
 from executor.adapters.planned_calls import PlannedCalls
-from executor.testing import run_virtual
+from executor.events.answers import HAPPENED
+from executor.journal import open_journal
+from executor.testing import Crash, run_virtual
+from executor.testing.virtual_time import die
 from planner import Domain
 
 ASKED, DONE = 50, 20
@@ -60,6 +64,36 @@ def test_a_payment_of_another_amount_than_was_asked_for_is_known_by_both(tmp_pat
     others = Executor(desk.world, **terms, approve=lambda _: True)
     for amount in (DONE, ASKED):
         assert desk.ask(others, amount).status is RunStatus.WAITING
+    assert desk.bank == [("o7", DONE)]
+
+
+@pytest.mark.parametrize("fault", ["raises", "dies"])
+def test_what_a_hook_has_changed_is_known_of_a_payment_in_doubt(place, fault):
+    desk = Desk()
+
+    async def pay(o: str, amount: int) -> None:
+        desk.bank.append((o, amount))
+        if fault == "dies":
+            await die("kill -9")
+        raise ConnectionError("reset")
+
+    @desk.world.around
+    async def lower(_, proceed):
+        return await proceed(amount=DONE)
+
+    desk.world.handler("pay")(pay)
+    with open_journal(place) as journal, contextlib.suppress(Crash):
+        assert desk.ask(Executor(desk.world, journal), ASKED).status is RunStatus.IN_DOUBT
+    desk.world.hooks.clear()
+    for _ in range(2):  # the first one is asked about the doubt, the other one about what was done then
+        with open_journal(place) as journal:
+            executor = Executor(desk.world, journal)
+            waiting = desk.ask(executor, DONE)
+            assert waiting.status is RunStatus.WAITING
+            again = desk.ask(executor, ASKED)
+            for each in again.questions:
+                if each.question.startswith("flight:"):
+                    run_virtual(executor.resume(again.run, answers={each.question: HAPPENED}))
     assert desk.bank == [("o7", DONE)]
 
 
