@@ -303,7 +303,8 @@ class Supervisor:
         leftovers = [*self._find_leftovers(trouble)]
         if state.undecided_questions:
             status = events.RunStatus.IN_DOUBT if self.list_open_doubts() else events.RunStatus.WAITING
-            return end_run(state, status, _compose_reason(causes, [*self.ladder.reasons, *leftovers]))
+            asked = [f"open question: {each.text}" for each in state.undecided_questions]
+            return end_run(state, status, _compose_reason(causes, [*self.ladder.reasons, *leftovers, *asked]))
         await self.ladder.prove_impossible()
         status = events.RunStatus.FAILED if state.missing is None else events.RunStatus.IMPOSSIBLE
         once = self._find_tried_once(trouble) if status is events.RunStatus.FAILED else ()

@@ -152,10 +152,8 @@ def test_an_answer_that_is_neither_leaves_the_question_open(tmp_path, answer):
     assert post.sent == [("x", 2)]
 
 
-@pytest.mark.parametrize("has_other_way", [True, False])
-@pytest.mark.parametrize("refused", ["a", "b", "c"])
-def test_a_refusal_leaves_what_is_approved_with_it_as_it_is(tmp_path, refused, has_other_way):
-    """The answers come together: while the others are about to begin, the refusal is patched around."""
+def ask_for_bills(place, *, has_other_way):
+    """Begin a run that pays three bills, which wait for approvals; return the executor, its outcome and the bank."""
     desk, bank = Domain("desk", types=["bill"]), []
     desk.action("pay", {"x": "bill", "amount": int}, provides=["paid(x)"], tags=["irreversible", "needs_approval"])
     desk.action("book", {"x": "bill"}, requires=["paid(x)"], provides=["closed(x)"], tags=["trusted"])
@@ -167,19 +165,36 @@ def test_a_refusal_leaves_what_is_approved_with_it_as_it_is(tmp_path, refused, h
         world.handler(name)(lambda x: x)
     world.observer("paid(_)", conclusive=True, settle_within=0)(lambda: [x for x, _ in bank])
     bills = desk.problem(objects=dict.fromkeys(names, "bill"), goal=[f"closed({x})" for x in names])
-    executor = Executor(world, tmp_path / "runs.db")
-    outcome = asyncio.run(executor.run(bills, run="r", memory={"amount": 12}))
+    executor = Executor(world, place)
+    return executor, asyncio.run(executor.run(bills, run="r", memory={"amount": 12})), bank
+
+
+@pytest.mark.parametrize("has_other_way", [True, False])
+@pytest.mark.parametrize("refused", ["a", "b", "c"])
+def test_a_refusal_leaves_what_is_approved_with_it_as_it_is(tmp_path, refused, has_other_way):
+    """The answers come together: while the others are about to begin, the refusal is patched around."""
+    executor, outcome, bank = ask_for_bills(tmp_path / "runs.db", has_other_way=has_other_way)
     said = {each.question: {"values": {"amount": 3}} for each in outcome.questions}
     said |= {each.question: "no" for each in outcome.questions if f"pay({refused})" in each.text}
     assert len(said) == 3
     outcome = asyncio.run(executor.resume("r", answers=said))
-    wanted = [(x, 3) for x in names if x != refused]
+    wanted = [(x, 3) for x in "abc" if x != refused]
     assert outcome.questions == ()
     if has_other_way:
         assert (outcome.status, sorted(bank)) == (RunStatus.SUCCEEDED, wanted)
     else:
         assert outcome.status is RunStatus.FAILED
         assert set(bank) <= set(wanted)
+
+
+def test_a_run_that_waits_after_a_refusal_says_for_what(tmp_path):
+    executor, outcome, bank = ask_for_bills(tmp_path / "runs.db", has_other_way=False)
+    refused = next(each.question for each in outcome.questions if "pay(a)" in each.text)
+    outcome = asyncio.run(executor.resume("r", answers={refused: "no: wrong"}))
+    assert (outcome.status, bank) == (RunStatus.WAITING, [])
+    first, *others = outcome.reason.splitlines()
+    assert first == "pay(a): approval was refused: no: wrong"
+    assert [each.split(" be done")[0] for each in others[-2:]] == [f"open question: May pay({x})" for x in "bc"]
 
 
 @pytest.mark.parametrize("values", [{"copys": 1}, {"copies": "lots"}, {"text": None}])
