@@ -64,7 +64,9 @@ class ApproveShown:
 
     async def __call__(self, request: Request) -> Any:
         """Return True for a step that was shown, else the answer of `other`; None where there is none."""
-        if "needs_approval" not in self.actions[request.action].tags and any(map(partial(_shows, request), self.shown)):
+        is_free = "needs_approval" not in self.actions[request.action].tags
+        is_free = is_free and request.arguments.keys().isdisjoint(request.returned)  # nobody was shown a name as a text
+        if is_free and any(map(partial(_shows, request), self.shown)):
             return True
         return None if self.other is None else await call_contained(partial(self.other, request), {})
 

@@ -132,6 +132,8 @@ class Runs:
     active: dict[str, ActiveRun] = field(init=False, default_factory=dict)
     unseen: frozenset[Atom] = field(init=False, default=frozenset())
     """Facts of the present state that careful steps may rest on and that nobody has seen."""
+    named: frozenset[str] = field(init=False, default=frozenset())
+    """Objects that only handlers have named, and nobody has observed."""
     ended: dict[str, RunState] = field(init=False, default_factory=dict)
     """The last states of the latest runs that are in no journal."""
     _done: dict[Atom, tuple[str, str]] = field(init=False, default_factory=dict)
@@ -158,8 +160,9 @@ class Runs:
         held = frozenset(self.current_problem(terms=terms).initial)
         unseen = {fact: True for fact in self.unseen if fact in held}
         made, memory = self._with_results(plan_to_run(proposal)), {**self.memory, **memory}
-        if is_unattended:
-            basis = made.plan.basis.model_copy(update={"is_unattended": True})
+        if is_unattended or self.named:
+            named = tuple(sorted(self.named.intersection([each.name for each in made.problem.objects])))
+            basis = made.plan.basis.model_copy(update={"is_unattended": is_unattended, "named": named})
             made = replace(made, plan=made.plan.model_copy(update={"basis": basis}))
         others = [each.plan for each in alternatives if each.plan is not None]
         meter = Meter(self.allowance, proposal.usage)
@@ -207,6 +210,8 @@ class Runs:
                 del self.ended[next(iter(self.ended))]
         self.problem = self._join_changes(self.problem_after(outcome.state), frozenset(outcome.state.source.initial))
         self.unseen = _find_unseen(outcome.state)
+        left = self.named.difference(outcome.state.plan.basis.named)
+        self.named = left.union(map(outcome.state.objects.real_name, outcome.state.named))
         self._done |= _find_done(outcome.state)
         self._note_results(outcome.state)
         return outcome

@@ -74,6 +74,8 @@ class RunState:
     """Notes on facts about objects that the problem lacks."""
     found: Mapping[str, float | None] = {}
     """The objects that turned up during the run, with the times in seconds since 1970."""
+    named: frozenset[str] = frozenset()
+    """The objects, by their names in plans, that only handlers have named, and nobody has observed."""
     rungs_at_find = 0
     """Number of rungs that were taken before objects turned up last."""
     missing: Mapping[str, Any] | None = None
@@ -132,6 +134,7 @@ class RunState:
         self.hierarchy = Hierarchy.of(plan, problem, methods, self.problem)
         """The tasks of a hierarchical run."""
         self.objects = Bindings(problem, self.problem)
+        self.named = frozenset(map(self.objects.plan_name, plan.basis.named))
         self.reader = ConditionReader(self.problem)
         """Reads the conditions and effects that steps state beyond their actions."""
         self.beliefs = Beliefs(self.problem, find_internal_predicates(domain, self.problem))
@@ -224,6 +227,7 @@ class RunState:
                 record.result, record.doubt, record.raised = result, doubt, raised
                 self._close_waits(id_)
                 self._bind(record)
+                self._note_named(record, filter(self.objects.created.__contains__, record.plan.created.values()))
             case events.StepWaiting(id_, wait, since):
                 record = self.steps[id_]
                 self.steps.move(record, events.StepStatus.WAITING)
@@ -234,6 +238,7 @@ class RunState:
                 self.surprises += any(note.holds is not self.beliefs.holds(note.fact) for note in facts)
                 self._overruled.update([each.fact for each in facts if each.holds is not (each.fact in self._initial)])
                 self.beliefs.adopt(facts)
+                self._note_observed(facts)
                 self.irreversible.see(facts)
                 if self.tried.is_fresh:
                     self.tried.note_seen(self.beliefs.situation_for)
@@ -243,8 +248,10 @@ class RunState:
                 self.timetable.passed.add(number)
                 self.beliefs.adopt(facts)
                 self.irreversible.see(facts)
-            case events.ObjectsFound(objects, _, entities):
+            case events.ObjectsFound(objects, source, entities):
                 self._join(objects, entities)
+                for record in [each for each in self.steps.values() if str(each.step) == source][:1]:
+                    self._note_named(record, objects)
             case events.Disagreement(_, _, strangers):
                 self.disagreements.append(event)
                 self.strangers = {**self.strangers, **{note.fact: note for note in strangers}}
@@ -398,6 +405,7 @@ class RunState:
         if event.status in (events.StepStatus.FAILED, events.StepStatus.PENDING):
             record.begun = record.prior = ()
         self.beliefs.adopt(event.facts)
+        self._note_observed(event.facts)
         self.irreversible.end(event.step, event.status, repeatable=event.repeatable, denied=event.denied)
         self.irreversible.see(event.facts, event.step if event.status in _RAN else "")
         if event.status is events.StepStatus.FAILED and record.attempts and record.plan.supposes:
@@ -549,6 +557,17 @@ class RunState:
         self.objects.bind(placeholder, value)
         self._change_objects({}, gone=name)
         self.beliefs.adopt([replace(note, fact=note.fact.substitute({name: placeholder})) for note in known])
+
+    def _note_named(self, record: StepRecord, names: Iterable[str]) -> None:
+        """Note that the handler of a step has named objects, unless its action is tagged `trusted_names`."""
+        if "trusted_names" not in self.domain.actions[record.step.action].tags:
+            self.named = self.named.union(names)
+
+    def _note_observed(self, notes: Iterable[events.Note]) -> None:
+        """Note that observers have seen facts that name objects."""
+        if self.named:
+            observed = [note for note in notes if note.holds and note.provenance is events.Provenance.OBSERVED]
+            self.named = self.named.difference(*[note.fact.args for note in observed])
 
     def is_irreversible(self, record: StepRecord) -> bool:
         """Return whether the action of a step is tagged `irreversible`."""

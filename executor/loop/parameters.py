@@ -5,8 +5,8 @@ result that the parameter is declared to come from, in this run or in an earlier
 a parameter of that name; working memory, by name; whoever fills open parameters, unless the parameter is fixed; the
 default.
 
-In the run of an agent, text that tools returned needs an approval before it reaches an irreversible step, unless the
-author of the domain lets it pass: `From(…, approved=True)`.
+Text that tools returned needs an approval before it reaches an irreversible step, unless the author of the domain
+lets it pass: `From(…, approved=True)`. So do the names of objects that only handlers told of: see `RunState.named`.
 """
 
 from __future__ import annotations
@@ -149,16 +149,19 @@ def needs_no_approval(
 def find_returned_text(
     state: RunState, record: StepRecord, action: Action, values: Mapping[str, Any], sources: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the data parameters of an irreversible step whose values contain text that tools returned."""
+    """Return the parameters of an irreversible step whose values or names contain text that tools returned."""
     if "irreversible" not in action.tags:
         return ()
-    return tuple([
+    known = {each.name for each in state.source.objects} - set(map(state.objects.real_name, state.named))
+    arguments = zip(action.parameters, record.step.arguments, strict=False)
+    texts = [
         each.name
         for each in action.data
         if each.name in values
         and _is_returned(state, record, each, sources.get(each.name, ""))
-        and has_text(each.annotation, values[each.name], {known.name for known in state.source.objects})
-    ])  # fmt: skip
+        and has_text(each.annotation, values[each.name], known)
+    ]
+    return (*[each.name.removeprefix("?") for each, name in arguments if name in state.named], *texts)
 
 
 def _is_returned(state: RunState, record: StepRecord, parameter: DataParameter, source: str) -> bool:

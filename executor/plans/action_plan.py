@@ -89,6 +89,7 @@ class Basis(BaseModel):
     that no step serves; with any, a run is `LOWERED` at best. `calls`, `tokens` and `cost` (money) count the use of
     language models. `saved` counts the seconds of search, the calls and the tokens that reuse saved. `drawn` says who
     wrote the plan if no search found it. A plan that `is_unattended` was made without a person who asked for it.
+    Handlers of earlier runs have `named` these of its objects, which nobody has observed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -106,6 +107,7 @@ class Basis(BaseModel):
     saved: dict[str, float] = {}
     drawn: str = ""
     is_unattended: bool = False
+    named: tuple[str, ...] = ()
 
     @property
     def proposed(self) -> frozenset[str]:

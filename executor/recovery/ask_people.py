@@ -33,7 +33,7 @@ from executor.tools.results import ActionResult
 from planner.errors import InputError
 from planner.lightweight import replace
 from planner.model import Action
-from planner.model.object_names import written_name
+from planner.model.object_names import object_name, written_name
 
 Callback = Callable[..., Any] | None
 _LOG: Final = logging.getLogger(__name__)
@@ -46,9 +46,9 @@ class Request:
     """Request for a permission or an approval of a step.
 
     `arguments` are the names of its objects, without quotes, and `parameters` the values of its data parameters.
-    `returned` are the parameters of an irreversible step with text that tools returned. `purpose` says whether the step
-    belongs to the initial plan, to a later plan, or undoes other steps; `undoes` has the ids of these. `earlier` tells
-    what other runs did or left of the same step.
+    `returned` are those of an irreversible step with text that tools returned. `purpose` says whether the step belongs
+    to the initial plan, to a later plan, or undoes other steps; `undoes` has the ids of these. `earlier` tells what
+    other runs did or left of the same step.
     """
 
     run: str
@@ -173,6 +173,8 @@ def make_request(
 ) -> Request:
     """Make the request for a permission or an approval of a step with these `values` of data parameters."""
     arguments = {name: written_name(term) for name, term in record.plan.arguments.items()}
+    told = [name for name in returned if name in arguments]  # whoever decides reads what the tool has told
+    arguments |= {name: object_name(state.objects.real_name(record.plan.arguments[name])) for name in told}
     purpose = state.purpose_of(record)
     asked_by = state.run, record.id, record.step.action
     return Request(*asked_by, arguments, values, returned, purpose, record.plan.undoes, earlier)
@@ -183,7 +185,8 @@ def make_approval_question(state: RunState, record: StepRecord, action: Action, 
     names = ", ".join(request.parameters)
     filled = f", its {names} as follows" if names else ""
     text = f"May {record.step} be done{_describe_purpose(state, record, request)}{filled}?"
-    known = describe_values(request.parameters, request.returned)
+    objects = {name: each for name, each in request.arguments.items() if name in request.returned}
+    known = describe_values({**objects, **request.parameters}, request.returned)
     shown = (*filter(None, [action.description]), *known, *request.earlier)
     values = describe_schemas([each for each in action.data if each.name in request.parameters])
     is_told = bool(request.earlier) and state.is_irreversible(record)

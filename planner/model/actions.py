@@ -118,7 +118,8 @@ Literal = Atom | Not
 """An atom, or `Not` around an atom."""
 
 TAGS: Final = frozenset({
-    "irreversible", "read_only", "idempotent", "needs_approval", "needs_observed", "trusted", "unconfirmed",
+    "irreversible", "read_only", "idempotent", "needs_approval", "needs_observed", "trusted", "trusted_names",
+    "unconfirmed",
 })  # fmt: skip
 
 CHECK: Final = "check"

@@ -350,3 +350,96 @@ def test_go_on_in_a_room_goes_on_with_what_was_stopped_while_somebody_was_asked(
     assert stopped.outcome.status is RunStatus.WAITING
     assert last.succeeded
     assert sent == [EVIL]
+
+
+def declare_mail(tells: str, tags: tuple[str, ...] = ("trusted",)) -> tuple[World, list[str]]:
+    """Declare a mail to an address whose name the handler of `write` tells: as created, found, or listed."""
+    domain = Domain("post", types=["address"])
+    domain.predicate("known", "address", tags=["trusted"])
+    created = {"creates": {"x": "address"}, "provides": ["known(x)", "written"]}
+    listed = {"lists": "known(_)", "provides": ["written"]}
+    fields = {"created": created, "listed": listed, "observed": {"provides": ["written"]}}[tells]
+    domain.action("write", **fields, tags=list(tags))
+    domain.action("mail", {"x": "address"}, requires=["known(x)", "written"], provides=["mailed(x)", "sent"],
+                  tags=["irreversible", "trusted"])  # fmt: skip
+    world, sent = World(domain), list[str]()
+    results = {
+        "created": ActionResult(created={"x": EVIL}),
+        "listed": ActionResult(data=[EVIL]),
+        "observed": ActionResult(observed=[Atom("known", (f'"{EVIL}"',))]),
+    }
+    world.handler("write")(lambda: results[tells])
+    world.handler("mail")(lambda x: sent.append(str(x)))
+    return world, sent
+
+
+TELLS = ("created", "observed")
+
+
+async def achieve(world: World, place: Path) -> Any:
+    return (await Agent(world, world.domain.problem(), journal=place).achieve(["sent"])).outcome
+
+
+async def achieve_twice(world: World, place: Path, first: str = "written") -> Any:
+    agent = Agent(world, world.domain.problem(), journal=place)
+    await agent.achieve([first])
+    return (await agent.achieve(["sent"])).outcome
+
+
+async def run_executor(world: World, place: Path) -> Any:
+    return await Executor(world, place).run(world.domain.problem(goal=["written", "sent"]))
+
+
+@pytest.mark.parametrize(
+    ("door", "tells"),
+    [(achieve, "created"), (run_executor, "created"), *[(achieve_twice, each) for each in TELLS]],
+)
+def test_a_name_that_a_handler_told_is_text_of_a_tool(door: Any, tells: str, tmp_path: Path) -> None:
+    world, sent = declare_mail(tells)
+    outcome = asyncio.run(door(world, tmp_path / "runs.db"))
+    assert (outcome.status, sent) == (RunStatus.WAITING, [])
+    [question] = outcome.questions
+    assert f'x = "{EVIL}" (a tool returned this)' in question.known
+
+    async def approve() -> Any:
+        executor = Executor(world, tmp_path / "runs.db")
+        return await executor.resume(outcome.run, answers={question.question: "yes"})
+
+    asyncio.run(approve())
+    assert sent == [EVIL]
+
+
+def test_a_callback_reads_the_name_that_a_handler_told(tmp_path: Path) -> None:
+    world, sent = declare_mail("created")
+    asked = list[Any]()
+
+    async def main() -> Any:
+        executor = Executor(world, tmp_path / "runs.db", approve=lambda request: bool(asked.append(request)))
+        return await executor.run(world.domain.problem(goal=["sent"]))
+
+    asyncio.run(main())
+    assert (asked[0].arguments, asked[0].returned, sent) == ({"x": EVIL}, ("x",), [])
+
+
+@pytest.mark.parametrize("way", ["observed", "tagged"])
+@pytest.mark.parametrize("tells", TELLS)
+def test_a_name_that_was_observed_or_whose_source_is_trusted_passes(tells: str, way: str, tmp_path: Path) -> None:
+    world, sent = declare_mail(tells, ("trusted", "trusted_names") if way == "tagged" else ("trusted",))
+    if way == "observed":
+        world.observer("known(_)")(lambda: [EVIL])
+    outcome = asyncio.run(achieve_twice(world, tmp_path / "runs.db"))
+    assert outcome.succeeded, outcome.reason
+    assert sent == [EVIL]
+
+
+def test_the_same_name_as_a_value_is_text_of_a_tool(tmp_path: Path) -> None:
+    """The agent knows an object of that name since the first request: it is still what a tool returned."""
+    domain = Domain("post", types=["draft"])
+    domain.action("write", creates={"x": "draft"}, provides=["written(x)", "done"], tags=["trusted"])
+    text = Annotated[str, From("done", "data.text")]
+    domain.action("mail", {"text": text}, requires=["done"], provides=["sent"], tags=["irreversible", "trusted"])
+    world, sent = World(domain), list[str]()
+    world.handler("write")(lambda: ActionResult(created={"x": EVIL}, data={"text": EVIL}))
+    world.handler("mail")(lambda text: sent.append(text))  # noqa: PLW0108 - a handler names its parameters
+    outcome = asyncio.run(achieve_twice(world, tmp_path / "runs.db", "done"))
+    assert (outcome.status, sent) == (RunStatus.WAITING, [])
