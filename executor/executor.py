@@ -454,7 +454,9 @@ class Executor:
             if run in self._kept:
                 return self._recall_terms(run)
             if run in self._names:
-                raise RunExists(run, "and its outcome is kept no longer", hint="give the executor a journal")
+                raise RunExists(
+                    run, "and its outcome is kept no longer", hint="take another name; a journal keeps outcomes"
+                )
             if is_chosen:
                 self._names.add(run)
             return None
@@ -782,7 +784,7 @@ class Executor:
     def _refuse_late(self, run: Run, told: Sequence[str]) -> None:
         """Raise `RunError` for answers to a run that is over."""
         if told:
-            hint = "leave answers and results out to see how it ended"
+            hint = "its state says how it ended"
             found = (
                 f"the run {run.id!r} is over, {run.state.status.name}: what was told of {', '.join(told)} is too late"
             )

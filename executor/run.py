@@ -663,8 +663,8 @@ class Run:
         """Return the error of a result for a step that waits for none."""
         question = "" if record is None else (record.wait or {}).get("question", "")
         if question:
-            hint = f"answers={{{question!r}: …}} answers it"
-            return RunError(f"the step {step!r} has not begun: it waits for an answer to {question!r}", hint=hint)
+            found = f"the step {step!r} has not begun: it waits for an answer to {question!r}"
+            return RunError(found, hint="answer that, and give no result")
         waiting = [each.id for each in self.state.with_status(run_events.StepStatus.WAITING) if each.takes_result]
         now = "" if record is None else f": it is {status_text(record.status)}"
         others = ", ".join(waiting) or "none"

@@ -41,6 +41,7 @@ from executor.observe.believed_problem import (
 )
 from executor.recovery.ask_people import Callback
 from executor.run import Run
+from executor.tools.containment import quote_value
 from executor.tools.json_data import dump_json, dump_json_value, load_json
 from planner.errors import InputError, UnsupportedError, did_you_mean, kind_of
 from planner.lightweight import replace
@@ -268,8 +269,14 @@ class PlannedCalls:
         name = question.removeprefix(f"{self._session.name}:")
         asked = state.open_questions.get(name)
         if asked is None:
-            known = ", ".join(state.open_questions) or "none"
-            raise InputError(f"no call has asked {question!r}", hint=f"the open questions: {known}")
+            told = quote_value(state.answers.get(name))
+            late = (f"the answer to {question!r} comes too late", f"it was answered: {told}")
+            none = (
+                f"no call has asked {question!r}",
+                f"the open questions: {', '.join(state.open_questions) or 'none'}",
+            )
+            found, hint = late if name in state.answered else none
+            raise InputError(found, hint=hint)
         record = state.steps.get(asked.step)
         is_settled = record is not None and (record.attempts == 0 or is_wait(asked))
         expected = predict_facts(state, record.step) if record is not None and is_settled else None

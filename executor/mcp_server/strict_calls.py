@@ -25,6 +25,22 @@ from planner.limits import LimitReached, Limits
 MOST_BEHIND: Final = 20
 """Most notifications of progress that may wait for the client; of more, only the last is sent."""
 
+_MISTAKES: Final = {
+    "extra_forbidden": "is no argument",
+    "missing": "is missing",
+    "string_type": "must be a string",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "list_type": "must be an array",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+}
+"""What is wrong with an argument, by pydantic's name of the mistake."""
+
 About = Annotated[Given | None, Field(description="What the call is about; by default the served problem as it is.")]
 Seconds = Annotated[float | None, Field(description="Time limit of the search; the server's own is the most.", gt=0)]
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -52,9 +68,15 @@ class StrictTool(Tool):  # type: ignore[misc]  # the SDK's types are not followe
                 raise
             if not isinstance(error.__cause__, ValidationError):
                 raise ToolError(str(error).removeprefix(f"Error executing tool {self.name}: ")) from None
-            mistakes = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.__cause__.errors()]
+            mistakes = list(map(_describe_mistake, error.__cause__.errors()))
             known = ", ".join(self.fn_metadata.arg_model.model_fields)
             raise ToolError(f"{'; '.join(mistakes[:5])} (`{self.name}` takes: {known})") from None
+
+
+def _describe_mistake(mistake: Any) -> str:
+    """Describe an argument that does not fit the schema of a tool, in the words of JSON."""
+    name = ".".join(map(str, mistake["loc"]))
+    return f"`{name}` {_MISTAKES[mistake['type']]}" if mistake["type"] in _MISTAKES else f"`{name}`: {mistake['msg']}"
 
 
 class Desk:

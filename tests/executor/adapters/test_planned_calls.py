@@ -131,6 +131,8 @@ def test_an_approval_waits_for_an_answer_from_outside() -> None:
         asyncio.run(calls.answer("nothing", "yes"))
     done = asyncio.run(calls.answer(waiting.question["question"], "yes"))
     assert (done.status, done.goal, done.result) == ("SUCCEEDED", "reached", "7 for broken")
+    with pytest.raises(InputError, match=r"comes too late; it was answered: 'yes'"):
+        asyncio.run(calls.answer(waiting.question["question"], "no"))
 
 
 def test_a_callback_decides_about_approvals() -> None:

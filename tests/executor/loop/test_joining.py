@@ -302,7 +302,7 @@ def test_without_a_journal_the_latest_outcomes_are_kept(shop, monkeypatch):
     for name in ("first", "second"):
         run_virtual(executor.run(shop.problem(), run=name))
     assert run_virtual(executor.run(shop.problem(), run="second")).succeeded
-    with pytest.raises(RunExists, match="its outcome is kept no longer; give the executor a journal"):
+    with pytest.raises(RunExists, match="its outcome is kept no longer; take another name; a journal keeps outcomes"):
         run_virtual(executor.run(shop.problem(), run="first"))
 
 

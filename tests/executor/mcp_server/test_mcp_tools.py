@@ -206,7 +206,7 @@ def test_problems_come_as_text_of_either_language(parcels, mode) -> None:
         ("plan", {"about": {"objects": {"b2": "parcl"}}}, "unknown type 'parcl'"),
         ("plan", {"about": {"objects": {"box": "room"}}}, "already"),
         ("plan", {"about": {"domain_text": "/etc/passwd"}}, "no domain"),
-        ("plan", {"about": {"gaol": []}}, "gaol"),
+        ("plan", {"about": {"gaol": []}}, "`about.gaol` is no argument"),
         ("plan", {"mode": "quick"}, "mode"),
         ("plan", {"time_limit": -1}, "time_limit"),
         ("plan", {"abuot": {}}, "abuot"),
@@ -216,7 +216,7 @@ def test_problems_come_as_text_of_either_language(parcels, mode) -> None:
         ("plan", {"about": {"problem": "one", "problem_text": "(define)"}}, "both"),
         ("candidates", {"number": 0}, "number"),
         ("validate", {"steps": 7}, "steps"),
-        ("validate", {}, "steps"),
+        ("validate", {}, "`steps` is missing"),
         ("validate", {"steps": ["fly(box)"]}, "fly"),
         ("repair", {"steps": [{"colour": "red"}]}, "names no action"),
         ("explain", {"steps": ["hand_over(box)"]}, "requires has(box)"),
@@ -230,6 +230,10 @@ def test_problems_come_as_text_of_either_language(parcels, mode) -> None:
         ("run", {"about": {"problem": "locked"}}, "no plan"),
         ("run", {"name": "../../x"}, "no name of a run"),
         ("run", {"steps": ["fly(box)"]}, "fly"),
+        ("run", {"memory": 5}, "`memory` must be an object"),
+        ("run", {"again": "x"}, "`again` must be an array"),
+        ("run", {"name": 7}, "`name` must be a string"),
+        ("run", {"join": "perhaps"}, "`join` must be true or false"),
         ("state", {"run": "nobody"}, "no run 'nobody'"),
         ("resume", {"run": "nobody"}, "no run 'nobody'"),
         ("answer", {"run": "nobody", "question": "q", "answer": 1}, "no run 'nobody'"),
@@ -253,6 +257,8 @@ def test_questions_are_data_for_clients_that_cannot_ask(parcels, mode) -> None:
         waiting = await call(client, "run", name="r1")
         refused = await fail(client, "run", name="r1")
         wrong = await fail(client, "answer", run="r1", question="approve:nothing", answer="yes")
+        early = {waiting["questions"][0]["step"]: True}
+        assert "answer that, and give no result" in await fail(client, "resume", run="r1", results=early)
         stated = await call(client, "state", run="r1")
         [question] = waiting["questions"]
         done = await call(client, "answer", run="r1", question=question["question"], answer="yes")
