@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-from pydantic_ai import ApprovalRequired, RunContext
+from pydantic_ai import ApprovalRequired, RunContext, ToolDenied
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessage, ToolCallPart, ToolReturnPart
 from pydantic_ai.tools import ToolDefinition
@@ -53,9 +53,9 @@ class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the typ
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """Return the tools that are offered now, and those that wait for an approval, after what was just refused."""
         self.calls.take_deps(ctx.deps)
-        for name, arguments in _list_denied(ctx.messages):
+        for name, arguments, refusal in _list_denied(ctx.messages):
             if await self.calls.ask_for_approval(name, arguments) is not None:
-                await self.calls.call(name, arguments, approved=False)
+                await self.calls.call(name, arguments, approved=refusal)
         offers = [*await self.calls.offers(), *self.calls.list_asked()]
         return {each.name: self._make_tool(each, ctx) for each in offers}
 
@@ -97,17 +97,17 @@ class ForethoughtToolset(AbstractToolset[Any]):  # type: ignore[misc]  # the typ
         return ToolsetTool(toolset=self, tool_def=definition, max_retries=ctx.max_retries, args_validator=_ANYTHING)
 
 
-def _list_denied(messages: Sequence[ModelMessage]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the calls that the latest message denies: pydantic-ai tells the model alone of a refusal."""
+def _list_denied(messages: Sequence[ModelMessage]) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield the calls that the latest message denies, and how: pydantic-ai tells the model alone of a refusal."""
     denied = {
-        each.tool_call_id
+        each.tool_call_id: "no" if each.content == ToolDenied().message else f"no: {each.content}"
         for each in (messages[-1].parts if messages else ())
         if isinstance(each, ToolReturnPart) and each.outcome == "denied"
     }
     for message in messages if denied else ():
         for each in message.parts:
             if isinstance(each, ToolCallPart) and each.tool_call_id in denied:
-                yield each.tool_name, each.args_as_dict()
+                yield each.tool_name, each.args_as_dict(), denied[each.tool_call_id]
 
 
 class ForethoughtCapability(AbstractCapability[Any]):  # type: ignore[misc]  # as above
