@@ -16,11 +16,11 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from executor.events.fluent_values import UNDEFINED, FluentValue
+from executor.events.fluent_values import UNDEFINED, FluentValue, parse_fact
 from executor.testing.faults import Counted
 from executor.testing.virtual_time import RESOLUTION, current, now
 from planner.errors import InputError, PlanError
-from planner.language.declare.atom_syntax import NotationError, parse_atom
+from planner.language.declare.atom_syntax import NotationError
 from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import replace
 from planner.model import OPEN, TRUE, Action, Atom, Formula, Number, Object, Outcome, Problem, TypeHierarchy
@@ -365,21 +365,12 @@ class Truth:
         with self._lock:
             self._catch_up()
             state = self.simulation.world.state
-            numbers = tuple([self._read_number(text) for text in literals if "=" in text])
-            texts = [text for text in literals if "=" not in text]
-            added = [_parse_fact(text) for text in texts if not text.startswith(NOT)]
-            removed = [_parse_fact(text.removeprefix(NOT)) for text in texts if text.startswith(NOT)]
-            news = tuple([fact for fact in added if fact not in state])
-            gone = tuple([fact for fact in removed if fact in state])
+            named = [(_parse_fact(text.removeprefix(NOT)), not text.startswith(NOT)) for text in literals]
+            values = [fact for fact, _ in named if isinstance(fact, FluentValue) and fact.value is not None]
+            news = tuple([fact for fact, holds in named if holds and fact not in values and fact not in state])
+            gone = tuple([fact for fact, holds in named if not holds and fact in state])
+            numbers = tuple([self._make_change(each.fluent, each.value) for each in values if each.value is not None])
             return self._do(Act(now(), None, "", news, gone, numbers=numbers))
-
-    def _read_number(self, text: str) -> NumberChange:
-        """Parse `fuel(r1) = 3`; raises `InputError`."""
-        name, _, number = text.partition("=")
-        try:
-            return self._make_change(_parse_fact(name.strip()), exact_value(exact_decimal(number.strip())))
-        except ValueError as mistake:
-            raise InputError(f"{text!r} is no number: {mistake}", hint="such as fuel(r1) = 3") from None
 
     def _make_change(self, fluent: Atom, value: Exact) -> NumberChange:
         return NumberChange(fluent, self.simulation.values.get(fluent), value)
@@ -492,7 +483,7 @@ def instances(problem: Problem, pattern: Atom) -> list[Atom]:
 
 def _parse_fact(text: str) -> Atom:
     try:
-        return parse_atom(text)
+        return parse_fact(text)
     except NotationError as mistake:
         raise InputError(f"{text!r} is no fact: {mistake.problem}", hint=mistake.hint) from None
 

@@ -97,9 +97,9 @@ def protect_quoted(text: str) -> tuple[str, dict[str, str]]:
 
 
 def restore_quoted(text: str, terms: Mapping[str, str]) -> str:
-    """Put the `terms` that `protect_quoted` took out of `text` back."""
+    """Put the `terms` that `protect_quoted` took out of `text` back, also where `repr` has shown what stood for them."""
     for name, term in terms.items():
-        text = text.replace(name, term)
+        text = text.replace(name, term).replace(ascii(name)[1:-1], term)
     return text
 
 

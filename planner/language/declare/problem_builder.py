@@ -277,8 +277,10 @@ class ProblemBuilder:
 
     def pattern(self, value: Any, place: Place) -> Atom:
         """Read a fact whose arguments may be open; raises an error at `place` for a mistake."""
-        (found,), _ = self._read_unknown((value,), place)
-        return found
+        facts, numbers = self._read_unknown((value,), place)
+        if numbers:
+            raise place.error(f"{numbers[0]} is a number, and only facts are likely")
+        return facts[0]
 
     def instances(self, pattern: Atom) -> Iterator[Atom]:
         """Yield the facts that `pattern` covers."""

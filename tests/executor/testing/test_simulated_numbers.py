@@ -9,9 +9,10 @@ import pytest
 
 from executor import ExecutionPolicy, Executor, StepStatus
 from executor.testing import Fault, FaultKind, Observe, SimulatedWorld, run_virtual
-from planner import Domain
+from planner import Domain, InputError
 from planner.lightweight import replace
 from planner.model import Atom, NumericMetric, Problem
+from planner.model.object_names import term_of
 from planner.plan import Plan
 from planner.solve import solve
 
@@ -79,6 +80,21 @@ def test_somebody_else_sets_a_number() -> None:
     simulated.truth.change(["fuel = 7.5", "there"])
     assert simulated.values == {FUEL: Fraction(15, 2)}
     assert simulated.holds("there")
+
+
+@pytest.mark.parametrize("name", ["r 3", "r = 3", 'a "b"'])
+def test_somebody_else_sets_a_number_of_any_name(name: str) -> None:
+    domain = Domain("x", types=["receipt"])
+    domain.function("amount", "receipt")
+    domain.action("book", {"r": "receipt"}, provides=["booked(r)"], modifies=["amount(r) -= 1"])
+    term = term_of(name)
+    simulated = SimulatedWorld(domain.problem(objects={name: "receipt"}, initial=[f"amount({term}) = 70"]))
+    simulated.truth.change([f"amount({term}) = 60", f"booked({term})"])
+    assert simulated.values == {Atom("amount", (term,)): 60}
+    assert simulated.holds(f"booked({term})")
+    with pytest.raises(InputError) as refused:
+        simulated.truth.change([f"amount({term}) = much"])
+    assert "'much' is no number" in str(refused.value)
 
 
 def test_nobody_looks_at_numbers_that_are_not_chosen() -> None:

@@ -104,6 +104,14 @@ def test_quotes_that_enclose_no_object_are_refused(text):
         parse_atom(text)
 
 
+@pytest.mark.parametrize("text", ['amount("r 3") = 60', 'p("a b") and q', 'p("a b"'])
+def test_a_refusal_shows_names_as_they_were_written(text):
+    with pytest.raises(NotationError) as refused:
+        parse_atom(text)
+    assert '"r 3"' in refused.value.problem or '"a b"' in refused.value.problem
+    assert "ue000" not in str(refused.value)
+
+
 @given(names)
 @example(list(NAMES))
 @settings(max_examples=40, deadline=None)

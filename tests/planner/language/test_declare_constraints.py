@@ -193,6 +193,15 @@ def test_what_excludes_each_other_cannot_be_likelier_than_certain(likely, messag
         office().problem(objects=[R2, HALL, LAB], unknown="at(r2, _)", likely=likely)
 
 
+def test_numbers_are_not_likely() -> None:
+    domain = Domain("till", types=["receipt"])
+    domain.function("amount", "receipt")
+    domain.action("read", {"r": "receipt"}, senses=["amount(r)"])
+    domain.action("book", {"r": "receipt"}, provides=["booked(r)"], modifies=["amount(r) -= 1"])
+    with pytest.raises(DeclarationError, match=r"amount\(r3\) is a number, and only facts are likely"):
+        domain.problem(objects={"r3": "receipt"}, unknown=["amount(_)"], likely={"amount(r3)": 0.5})
+
+
 WRITTEN = """\
   - always: [rung, "not at(r2, lab)"]
   - {sometime: "at(r2, lab)", utility: 2.5}
