@@ -107,9 +107,9 @@ def read_number(value: Any) -> Exact | None:
 def parse_fact(text: str) -> Atom:
     """Parse `at(r1, hall)` or `fuel(r2) = 41.7`; raises `NotationError`."""
     name, equals, number = text.partition("=")
+    if not equals or ")" in number:
+        return parse_atom(text)
     atom = parse_atom(name.strip())
-    if not equals:
-        return atom
     try:
         return value_of((atom.predicate, atom.args), exact_value(Fraction(number.strip())))
     except (ValueError, ZeroDivisionError):

@@ -97,7 +97,7 @@ def protect_quoted(text: str) -> tuple[str, dict[str, str]]:
 
 
 def restore_quoted(text: str, terms: Mapping[str, str]) -> str:
-    """Put the `terms` that `protect_quoted` took out of `text` back, also where `repr` has shown what stood for them."""
+    """Put the `terms` that `protect_quoted` took out of `text` back, also where `repr` has shown their stand-ins."""
     for name, term in terms.items():
         text = text.replace(name, term).replace(ascii(name)[1:-1], term)
     return text
