@@ -271,9 +271,8 @@ class Aftermath:
         found = self._judge(action, attempt, looked, reported, expected)
         if len(ways) > 1:
             judge_way = partial(self._judge, action, attempt, looked, reported)
-            found = verdict.judge_outcomes(
-                ways, judge_way, looked, self.state.beliefs, reported=reported, doubt=attempt.in_doubt
-            )
+            beliefs, doubt, odds = self.state.beliefs, attempt.in_doubt, verdict.list_odds(action)
+            found = verdict.judge_outcomes(ways, judge_way, looked, beliefs, reported=reported, doubt=doubt, odds=odds)
         found = self._settle_judgement(record, attempt, action, _dispute_judgement(action, found, looked, ways))
         if found.status.is_done:
             outcome = "" if found.way is None else verdict.label_outcomes(action)[found.way]

@@ -450,11 +450,13 @@ def judge_outcomes(
     *,
     reported: Mapping[Atom, bool],
     doubt: str,
+    odds: Sequence[Decimal] = (),
 ) -> Judgement:
     """Judge a step that may have come out in several `ways`, the first of them intended, by `judge` for each.
 
     Another way is chosen if observations, or else `reported` facts, contradict the ways before it, and support it or
-    were conclusive for all effects. A report of what held before supports its way, too.
+    were conclusive for all effects. A report of what held before supports its way, too. If the intended way is no
+    outcome, `odds` are the probabilities of the others: of several that fit, the likeliest is assumed.
     """
     intended = judge(ways[0])
     known = {**reported, **looked.seen}
@@ -463,21 +465,34 @@ def judge_outcomes(
     fitting = [way for way in ways if _is_consistent(way, known, about, beliefs)]
     certain = looked.conclusive.issuperset(changed) and looked.seen.keys() >= changed
     supported = [way for way in fitting if _is_supported(way, known) or _is_told(way, reported, fitting)]
+    chances = dict(enumerate(odds, start=1))
+    order = sorted(range(len(ways)), key=lambda number: -chances.get(number, Decimal(2)))
+    likely = next((ways[number] for number in order if number in chances and ways[number] in fitting), None)
+    if likely is not None and not (supported or doubt) and (assumed := judge(likely)).status.is_done:
+        return assumed
     if ways[0] in fitting and (ways[0] in supported or not supported):
         is_known = intended.status is StepStatus.SUCCEEDED or ways[0] in supported
         return replace(intended, way=0) if is_known and intended.status.is_done else intended
-    for number, way in enumerate(ways):
+    for number in order:
+        way = ways[number]
         if way not in fitting:
             continue
         found = judge(way)
         if found.status.is_done and (certain or way in supported):
             others = tuple([note for note in looked.notes if note.fact in about and note.fact not in way.facts])
             news = tuple([note for note in others if note.holds is not beliefs.holds(note.fact)])
-            return replace(found, reason=found.reason or OTHERWISE, notes=(*found.notes, *news), way=number)
+            known_way = number if certain or len(supported) == 1 else None
+            return replace(found, reason=found.reason or OTHERWISE, notes=(*found.notes, *news), way=known_way)
     if not intended.absent or certain:
         return intended
     status = StepStatus.IN_DOUBT if doubt else intended.status
     return replace(intended, status=status, absent=False, known=False)
+
+
+def list_odds(action: Action) -> list[Decimal]:
+    """Return the probabilities of the outcomes of `action` if what it intends is none of them."""
+    others = _find_other_outcomes(action)
+    return [each.probability for each in others] if len(others) == len(action.outcomes) else []
 
 
 def find_contradictions(ways: Sequence[Expected], report: Report, looked: LookResult, beliefs: Beliefs) -> list[Atom]:
