@@ -112,12 +112,15 @@ def judge_refused(story: Story) -> Iterator[str]:
 def judge_stays_refused(story: Story) -> Iterator[str]:
     """Look whether anything was paid after a refusal, before a person who was shown it has said yes.
 
-    Whoever asks for an occasion is shown what was refused on it, or for none.
+    Whoever asks for an occasion is shown what was refused on it, or for none. Of two who ask at once, the second may
+    have been asked before the first refused.
     """
     is_refused, has_occasion = False, any(each.has_occasion for each in (story.door, story.other or story.door))
+    is_asked_before = story.fault.host.startswith("two")
     for each in story.bank.log:
         if each.kind == "answer" and each.detail == "no" and not DONE_BEFORE.search(each.what):
-            if is_refused and not has_occasion and "May pay()" in each.what and REFUSED not in each.what:
+            is_unaware = "May pay()" in each.what and REFUSED not in each.what
+            if is_refused and is_unaware and not (has_occasion or is_asked_before):
                 yield f"refused, and asked again without a word of it: {each.what}"
                 return
             is_refused = True
