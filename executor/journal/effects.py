@@ -6,6 +6,7 @@ before it returns, so that no two processes ever have the flight of one step.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
@@ -102,8 +103,8 @@ class LedgerInJournal:
         with self._store.use():
             if not self._has_tables():
                 return []
-            which = f"SELECT DISTINCT item FROM marks WHERE mark IN ({', '.join('?' * len(marks))})"  # noqa: S608 - ours
-            return [item for (item,) in self._store.connection.execute(which, tuple(marks))]
+            which = "SELECT DISTINCT item FROM marks WHERE mark IN (SELECT value FROM json_each(?))"
+            return [item for (item,) in self._store.connection.execute(which, (json.dumps([*marks]),))]
 
     def flights(self) -> list[Flight]:
         """Return all flights, the oldest first."""

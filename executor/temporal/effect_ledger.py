@@ -9,6 +9,7 @@ flight is signalled when it changes.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -42,6 +43,8 @@ SIMULATED_PAUSE: Final = 1.0
 """Polling interval for a flight in a simulated world, in seconds."""
 MEMO: Final = "ledger"
 """Name of the field of the memo that shows flight and entries."""
+AT_ONCE: Final = 50
+"""Most marks that the server is asked about at once."""
 MOST_SHOWN: Final = 20
 """Most entries that the memo shows, the latest: a memo holds 32 KB."""
 CALLS: Final = frozenset({"read", "take", "doubt", "end", "add", "watch", "settle", "is_at_work", "find_like"})
@@ -316,7 +319,10 @@ class EffectsOnServer:
 
     async def find_like(self, marks: Collection[str]) -> list[str]:
         """Return the identities of the steps that have one of the `marks`."""
-        found = [await self._query(mark, "items") for mark in marks]
+        waiting, found = [*marks], list[Any]()
+        while waiting:
+            now, waiting = waiting[:AT_ONCE], waiting[AT_ONCE:]
+            found += await asyncio.gather(*[self._query(mark, "items") for mark in now])
         return list(dict.fromkeys(item for items in found for item in items or ()))
 
     async def _mark(self, record: Flight | Entry, instead: Flight | None = None) -> None:
