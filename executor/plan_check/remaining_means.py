@@ -28,6 +28,19 @@ def is_lacking(reason: str) -> bool:
     return reason.startswith(LACKING)
 
 
+def list_needed(state: RunState) -> list[str]:
+    """Return the actions of the steps of a run that are not over, which need handlers."""
+    begun, pending = state.with_status(*BEGUN), state.pending()
+    names = [each.step.action for each in (*begun, *pending) if _needs_handler(each)]
+    return list(dict.fromkeys([*names, *_list_policy(state)]))
+
+
+def _list_policy(state: RunState) -> Iterable[str]:
+    """Return the actions that the policy of the run may take."""
+    nodes = () if state.policy is None or state.is_undoing else state.policy["nodes"]
+    return [each["step"]["action"] for each in nodes if each["step"]]
+
+
 @dataclass(slots=True, eq=False)
 class RemainingMeans:
     """Checks what `world` lacks for the rest of the plan of one run.
@@ -52,12 +65,9 @@ class RemainingMeans:
 
         A value that a person can give is not lacking: its step asks for it.
         """
-        begun, pending = self.state.with_status(*BEGUN), self.state.pending()
-        names = [each.step.action for each in (*begun, *pending) if _needs_handler(each)]
-        names += self._list_policy()
-        needed = [each for each in dict.fromkeys(names) if each not in self.state.lost]
-        missing = [each for each in needed if not self.world.skills.get(each)]
-        left = [_with_filled(each) for each in pending]
+        names = list_needed(self.state)
+        missing = [each for each in names if each not in self.state.lost and not self.world.skills.get(each)]
+        left = [_with_filled(each) for each in self.state.pending()]
         self._asked = frozenset(self._list_askable(left)).intersection(self._iterate_open_values(left))
         handlers = self.world.explain_missing_handlers(missing) if missing else ""
         return "; ".join(filter(None, [handlers, self._find_missing_deps(names), self.find_doom()]))
@@ -98,14 +108,9 @@ class RemainingMeans:
         """
         names = {each.name for action in self.world.model.actions.values() for each in action.data}
         steps = (*self.state.with_status(*BEGUN), *self.state.pending())
-        actions = dict.fromkeys([*(each.step.action for each in steps), *self._list_policy()])
+        actions = dict.fromkeys([*(each.step.action for each in steps), *_list_policy(self.state)])
         skills = (skill for action in actions for skill in self.world.skills.get(action, ()))
         return names.union(*(list_texts(each.function) for each in skills))
-
-    def _list_policy(self) -> Iterable[str]:
-        """Return the actions that the policy of the run may take."""
-        nodes = () if self.state.policy is None or self.state.is_undoing else self.state.policy["nodes"]
-        return [each["step"]["action"] for each in nodes if each["step"]]
 
     def _find_open_values(self, pending: Sequence[PlanStep]) -> str:
         """Return which data parameters of the steps `pending` nothing can fill, and nobody is asked for."""

@@ -145,9 +145,11 @@ class WorldActivities:
     async def perform(self, given: dict[str, Any]) -> dict[str, Any]:
         """Make one attempt at a step; return it as data, or `outdated` if this worker has another domain.
 
-        So it is where a worker of the queue of the run has no such handler: the run looks what there is now.
+        So it is where a worker of the queue of the run lacks the handler, or that of a later step: the run looks what
+        there is now.
         """
-        is_lacking = not self._list_skills(given) and activity.info().task_queue == given["served"]
+        has_all = self._list_skills(given) and all(map(self.world.skills.get, given.get("needed", ())))
+        is_lacking = not has_all and activity.info().task_queue == given["served"]
         if given["version"] != self.version or is_lacking:
             return {"outdated": self.version}
         notes, aborted = Notes(), asyncio.Event()

@@ -33,6 +33,7 @@ from executor.loop.hooks import Changed
 from executor.loop.locks_and_rates import HeldBack, wait_unless_cancelled
 from executor.loop.parameters import Fill, Fillings, FillRequest
 from executor.observe.observe import Failure, Lookout
+from executor.plan_check.remaining_means import list_needed
 from executor.plans.created_objects import Bindings
 from executor.recovery.ask_people import Request
 from executor.temporal.activities import WorldActivities, write_outline, write_policy
@@ -203,7 +204,9 @@ class ActivityPerformer(Performer):
         is_told = skill.takes_context or bool(find_host().world.hooks)
         told = self._describe(skill.action, trial.arguments, policy, made, is_told=is_told)
         given = {**told, "skill": skill.name, "key": call.key, "served": workflow.info().task_queue}
-        given["approved"] = list(trial.approved())
+        needed = [each for each in list_needed(self.state) if each not in self.state.lost]
+        here = [each for each in needed if self.setup.queue_of(self.state.domain.actions[each]) is None]
+        given |= {"approved": list(trial.approved()), "needed": here}
         started = workflow.start_activity(
             "perform",
             given,

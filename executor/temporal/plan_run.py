@@ -272,6 +272,7 @@ class PlanRun:
         if news is not None:
             _take_up(run, news)
         if given["moved"]:
+            run.drop_lost()
             run.request_replanning(given["moved"])
             given["moved"] = ""
         driving = asyncio.ensure_future(run.follow_plan())

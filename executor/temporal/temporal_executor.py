@@ -34,6 +34,7 @@ from executor.loop.children import STEP
 from executor.loop.look_first import Look
 from executor.loop.parameters import Fill
 from executor.observe.reports import check_result
+from executor.plan_check.remaining_means import is_lacking
 from executor.plans.action_plan import ActionPlan, Basis, statement_of
 from executor.plans.execution_models import ExecutionModel
 from executor.plans.prepare import PreparedPlan, add_alternatives, alternatives_of, prepare_given, search_plan
@@ -457,7 +458,8 @@ class TemporalRun:
         except (ForethoughtError, LookupError, ValueError) as error:
             kind, data, _ = entries[-1]
             ended = load_json(data)["reason"] if kind == "RunEnded" else ""
-            raise RunError(ended or f"the run {self.id!r} is one of another domain: {error}") from error
+            misfit = f"the run {self.id!r} is one of another domain: {error}"
+            raise RunError(ended if is_lacking(ended) else "; ".join(filter(None, [misfit, ended]))) from error
 
     async def tell(
         self,
