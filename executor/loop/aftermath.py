@@ -37,6 +37,7 @@ from executor.observe.observe import Lookout, LookResult, adopt_look
 from executor.observe.reports import NOTHING, Report, read_report
 from executor.plans.created_objects import is_object, name_of
 from executor.tools.containment import as_plain_text, contain_errors, log_failure, quote_value
+from executor.tools.deps import MissingDeps
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult
 from executor.tools.step_policy import TWICE, ExecutionPolicy
@@ -279,7 +280,10 @@ class Aftermath:
             self.emit(StepEnded(record.id, found.status, found.reason, result, found.notes, outcome=outcome))
             return None
         others: Sequence[Skill] = ()
-        if skills and not self.aborted.is_set() and not self._is_at_work(record, attempt):
+        is_lacking = isinstance(attempt.raised, MissingDeps)  # the run waits for them, and begins the step anew
+        if is_lacking and found.status is StepStatus.FAILED:
+            found = replace(found, status=StepStatus.PENDING)
+        elif skills and not (is_lacking or self.aborted.is_set() or self._is_at_work(record, attempt)):
             others = select_next_skills(skills, record, policy, attempt, found)
             if others and not can_try_again(self.state, record):
                 others, found = (), replace(found, reason=f"{found.reason}; {UNPAID}")

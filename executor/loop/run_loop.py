@@ -129,6 +129,11 @@ class Loop:
             self.stepper.replanning_requests.append(news)
         self._resume_answered()
         while True:
+            if self.stepper.lacking:
+                if not self._tasks:
+                    return end_run(self.state, RunStatus.WAITING, f"{LACKING}: {self.stepper.lacking}")
+                await self._wait_for_step()
+                continue
             await self._skip_ahead()  # a reactive run goes on from the furthest point of its plan that works
             self._update_agenda()  # the plan may have changed
             self._follow_driver()  # a run in the model "offered" goes on with the step that its driver chooses

@@ -38,6 +38,7 @@ from executor.observe.step_verdict import Expected
 from executor.tools.clock import WALL, Clock
 from executor.tools.containment import OutOfTime, await_within, contain_errors, describe_error
 from executor.tools.context import Context, Outline, OutlineStep
+from executor.tools.deps import MissingDeps, describe_missing
 from executor.tools.isolated_values import copy_value
 from executor.tools.json_data import data_of
 from executor.tools.results import ActionResult, Wait
@@ -141,6 +142,8 @@ class Stepper:
     """Returns what was given for the run alone."""
     dispatcher: Dispatcher | None = field(init=False, default=None)
     """Dispatches the plan, if it is one in time."""
+    lacking: str = field(init=False, default="")
+    """What a handler has asked for that this process lacks: nothing more begins, and nothing is mended without it."""
     blocked: dict[str, str] = field(init=False, default_factory=dict)
     """Reasons of steps that did not begin, as runs that nobody drives hold the capacities that they need; by step."""
     conditions: StepConditions = field(init=False)
@@ -635,6 +638,8 @@ class Stepper:
             self._contexts.pop(record.id, None)
         if attempt.traceback:
             self.emit(events.HandlerRaised(record.id, attempt.traceback))
+        if isinstance(attempt.raised, MissingDeps):
+            self.lacking = describe_missing(self.state.deps, [record.step.action])
         if attempt.wait is not None:
             attempt = self._check_choices(record, attempt, attempt.wait)
         if attempt.wait is not None:

@@ -13,7 +13,7 @@ from executor.plan_check.check_means import check_values, lacks_value
 from executor.plan_check.unobservable_conditions import find_unobservable, find_unobservable_nodes
 from executor.plans.action_plan import PlanStep
 from executor.plans.partial_order import find_wanted_facts
-from executor.tools.deps import RESUMING
+from executor.tools.deps import describe_missing
 from executor.tools.returned_values import list_texts
 from executor.tools.world import World
 from planner.language.declare import resolve_action
@@ -76,8 +76,12 @@ class RemainingMeans:
         """Return what was given for the run alone, is missing, and is asked for by handlers of `actions`."""
         if self.has_deps or not self.state.deps:
             return ""
-        taking = [each for each in dict.fromkeys(actions) if self.world.takes_deps(each)]
-        return f"its deps={self.state.deps}(…), which {', '.join(taking)} take: {RESUMING}" if taking else ""
+        taking = [each for each in dict.fromkeys(actions) if self.world.takes_deps(each) or self._has_asked(each)]
+        return describe_missing(self.state.deps, taking) if taking else ""
+
+    def _has_asked(self, action: str) -> bool:
+        """Return whether the run waits as a handler of `action` has asked for its deps."""
+        return self.state.reason == f"{LACKING}: {describe_missing(self.state.deps, [action])}"
 
     def find_doom(self) -> str:
         """Return why a pending step can never begin, although all have handlers; an empty text if all may."""

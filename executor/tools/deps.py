@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from executor.errors import RunError
@@ -61,6 +61,11 @@ class Deps:
 
 
 RESUMING: Final = "executor.resume(run, deps=…), or @world.deps, which makes them"
+
+
+def describe_missing(wanted: str, actions: Sequence[str]) -> str:
+    """Describe the deps, of the type `wanted`, that a run lacks and handlers of `actions` take."""
+    return f"its deps={wanted}(…), which {', '.join(actions)} take: {RESUMING}"
 
 
 def uses_deps(function: Callable[..., Any]) -> bool:

@@ -20,6 +20,7 @@ from executor.adapters.langgraph_nodes import planned_agent
 from executor.adapters.planned_calls import PlannedCalls
 from executor.adapters.pydantic_ai_toolset import ForethoughtToolset
 from executor.cli.execute import RunOptions
+from executor.journal import open_journal
 from executor.mcp_server.run_tools import RunTools
 from executor.plan_check.remaining_means import LACKING
 from executor.testing import run_virtual
@@ -41,12 +42,20 @@ class Bank:
     log: list[str] = field(default_factory=list)
 
 
-def make_shop(name="tenant 7", *, uses=True):
-    """Return a world that prepares, waits and pays by the clients of its run, if it `uses` them, and a problem."""
+def find_hidden(context):
+    """Return the deps of a context, which no code shows."""
+    return getattr(context, "de" + "ps")
+
+
+def make_shop(name="tenant 7", *, uses=True, is_shown=True, tags=("irreversible",)):
+    """Return a world that prepares, waits and pays by the clients of its run, if it `uses` them, and a problem.
+
+    The code of what pays shows that it takes them only if that `is_shown`.
+    """
     domain = Domain("shop")
     domain.action("prepare", provides=["prepared"], tags=["trusted"])
     domain.action("hold", requires=["prepared"], provides=["held"], tags=["trusted"])
-    domain.action("pay", requires=["held"], provides=["paid"], tags=["irreversible"])
+    domain.action("pay", requires=["held"], provides=["paid"], tags=list(tags))
     world, paid = World(domain, name=name), []
 
     @world.handler("prepare")
@@ -55,7 +64,16 @@ def make_shop(name="tenant 7", *, uses=True):
             context.deps.log.append("prepared")
 
     world.handler("hold")(lambda: Wait(event="go"))
-    if uses:
+    if not is_shown:
+
+        @world.handler("pay")
+        async def pay_hidden(context: Context[Bank]) -> None:
+            bank = find_hidden(context)
+            bank.log.append("paid")
+            paid.append(bank.secret)
+
+        world.observer("paid", conclusive=True, settle_within=0)(lambda: bool(paid))
+    elif uses:
 
         @world.handler("pay")
         async def pay(context: Context[Bank]) -> None:
@@ -64,17 +82,23 @@ def make_shop(name="tenant 7", *, uses=True):
     else:
         world.handler("pay")(lambda: paid.append("by nobody"))
 
-    @world.observer("paid", conclusive=True, settle_within=0)
-    def see(context: LookContext[Bank]) -> bool:
-        if uses:
-            context.deps.log.append("looked")
-        return bool(paid)
+    if is_shown:
+        world.observer("paid", conclusive=True, settle_within=0)(make_observer(paid, uses=uses))
 
     @world.observer("held", conclusive=True)
     def see_held() -> bool:
         return True
 
     return world, domain.problem(goal=["paid"]), paid
+
+
+def make_observer(paid, *, uses):
+    def see(context: LookContext[Bank]) -> bool:
+        if uses:
+            context.deps.log.append("looked")
+        return bool(paid)
+
+    return see
 
 
 def begin_by_executor(world, problem, journal, deps):
@@ -238,6 +262,40 @@ def test_a_run_without_it_waits_and_says_what_is_missing(door, tmp_path):
     assert (again.status, paid) == (RunStatus.SUCCEEDED, [SECRET])
 
 
+@pytest.mark.parametrize("tags", [["irreversible"], []])
+@pytest.mark.parametrize("door", DOORS)
+def test_a_run_whose_handler_turns_out_to_need_it_waits_too(door, tags, place):
+    begin, resume = DOORS[door]
+    world, problem, paid = make_shop(is_shown=False, tags=tags)
+    begin(world, problem, open_journal(place), Bank())
+    ended = resume(world, problem, open_journal(place), None)
+    assert (ended.status, paid) == (RunStatus.WAITING, [])
+    assert ended.reason.startswith(f"{LACKING}: its deps=Bank(…), which pay take")
+    asyncio.run(Worker(Executor(world, open_journal(place))).work(once=True))
+    assert outcome_of(world, open_journal(place)).reason == ended.reason, "a worker leaves it alone"
+    again = resume(world, problem, open_journal(place), Bank(), {})
+    assert (again.status, paid) == (RunStatus.SUCCEEDED, [SECRET])
+
+
+def test_what_cannot_be_taken_back_and_nobody_sees_is_asked_about(tmp_path):
+    """Nobody knows what a handler has done before it asked for what is missing."""
+    domain, paid = Domain("shop"), []
+    domain.action("hold", provides=["held"], tags=["trusted"])
+    domain.action("pay", requires=["held"], provides=["paid"], tags=["irreversible"])
+    world = World(domain, name="tenant 7")
+    world.handler("hold")(lambda: Wait(event="go"))
+    world.handler("pay")(lambda context: paid.append(find_hidden(context).secret))
+    begin_by_executor(world, domain.problem(goal=["paid"]), tmp_path / "runs.db", Bank())
+    ended = resume_by_executor(world, None, tmp_path / "runs.db", None, {"s1": True})
+    assert ended.status is RunStatus.IN_DOUBT
+    assert "without its deps=Bank(…)" in ended.reason
+    asked = resume_by_executor(world, None, tmp_path / "runs.db", Bank(), {})
+    assert (asked.status, [each.question for each in asked.questions], paid) == (RunStatus.IN_DOUBT, ["doubt:s2"], [])
+    answers = {"doubt:s2": "it did not happen"}
+    run_virtual(Executor(world, tmp_path / "runs.db").resume("r", answers=answers, deps=Bank()))
+    assert paid == [SECRET]
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_a_run_whose_handlers_never_ask_for_it_goes_on(door, tmp_path):
     begin, resume = DOORS[door]
@@ -366,28 +424,6 @@ def test_hooks_and_checks_have_it():
     assert (ended.status, len(paid)) == (RunStatus.SUCCEEDED, 1)
     assert len(seen) == 4
     assert set(seen) == {SECRET}
-
-
-def test_what_code_does_not_show_fails_with_what_is_missing():
-    domain = Domain("deep")
-    domain.action("wait", provides=["waited"], tags=["trusted"])
-    domain.action("use", requires=["waited"], provides=["used"], tags=["trusted"])
-    world = World(domain)
-    world.handler("wait")(lambda: Wait(event="go"))
-
-    def deep(context):
-        return getattr(context, "de" + "ps")
-
-    world.handler("use")(lambda context: bool(deep(context)))
-
-    async def main():
-        executor = Executor(world)
-        await executor.run(domain.problem(goal=["used"]), run="r", deps=Bank())
-        return await executor.resume("r", results={"s1": True})
-
-    ended = run_virtual(main())
-    assert ended.status is RunStatus.FAILED
-    assert "without its deps=Bank(…)" in ended.reason
 
 
 def test_a_world_with_irreversible_actions_needs_a_name():

@@ -14,6 +14,7 @@ import pytest
 
 from executor import ActionResult, Context, Executor, Journal, RunStatus, World
 from executor.events.events import MemorySet, StepEnded
+from executor.journal import open_journal
 from executor.testing import run_virtual
 from planner import Domain
 from planner.errors import InputError
@@ -88,18 +89,18 @@ def start_memory(way):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_journal_has_each_piece_once(way, tmp_path):
+def test_the_journal_has_each_piece_once(way, place):
     pieces = 60
     world, problem = make_talk(way, pieces)
     heard = []
-    executor = Executor(world, tmp_path / "runs.db", listeners=(heard.append,))
+    executor = Executor(world, open_journal(place), listeners=(heard.append,))
     outcome = run_virtual(executor.run(problem, run="r", memory=start_memory(way)))
     assert outcome.status is RunStatus.SUCCEEDED
     memory = outcome.state.memory
     assert count_pieces(memory.get("transcript")) == pieces
     written = sum(len(each.data) for each in executor.journal.read("r") if each.kind != "RunStarted")
     assert written < 2 * pieces * SIZE, "the pieces and some words about each"
-    again = Executor(world, tmp_path / "runs.db").state_of("r")
+    again = Executor(world, open_journal(place)).state_of("r")
     assert again.memory.get("transcript") == memory.get("transcript")
     assert again.memory.history("transcript") == memory.history("transcript")
     numbers = [count_pieces(each.value) for each in memory.history("transcript")]
