@@ -26,6 +26,8 @@ Look = Literal["plan", "goal", "never"]
 BEFORE_ALL: Final = "looked before the first step"
 BEFORE_STEP: Final = "looked before an irreversible step"
 DIFFERS: Final = "the world is not as was believed"
+_LEFT: Final = frozenset({StepStatus.FAILED, StepStatus.SKIPPED})
+"""Statuses of steps that failed, or that the plan goes on without."""
 MOST_NAMED: Final = 5
 """Most facts that a reason names."""
 MOST_SERVED: Final = 20
@@ -208,29 +210,29 @@ class FirstLook:
         return not {*parts, *ends}.isdisjoint(goals)
 
     def find_left_behind(self, record: StepRecord) -> str:
-        """Return as text what only irreversible steps bring about, is so, and is used no more since a step was added.
+        """Return as text that what only irreversible steps bring about is, or may be, so, and the plan left it behind.
 
         A step that failed, or was given up, was to build on it for a part of the goal for which `record` is now, and
         nothing that is left does. Whoever brought it about, `record` would be done in its place.
         """
-        state, before = self.state, set[str]()
+        state, found = self.state, dict[Atom, None]()
         if not record.because or not self._is_aimed:
             return ""
-        goals, found = self.name_goals(record), dict[Atom, None]()
-        left = state.with_status(*UNFINISHED)
-        for each in state.with_status(StepStatus.FAILED, StepStatus.SKIPPED):
+        goals, purposes = self.name_goals(record), self._find_purposes()
+        for each in [each for each in state.steps.values() if each.status in _LEFT and each.step != record.step]:
             facts = [fact for fact in state.beliefs.facts_of_precondition(each.step) if self._is_beyond_recall(fact)]
-            if facts and each.step != record.step:
-                purposes = Purposes(state, self._finder, [each, *left])
-                before = {self._name(part) for part in purposes.list_goals(each)}
+            demands = purposes.list_demanding(self._finder.find_declared(each.step)) if facts else ()
+            before = {self._name(demand.what) for demand in demands if demand.by is None}
             if facts and (state.hierarchy is not None or not before.isdisjoint(goals)):
                 found |= dict.fromkeys(fact for fact in facts if not self.is_taken_up([fact], "", goals))
-        return ", ".join(map(self._name, found))
+        are_so = all(state.beliefs.holds(each) for each in found)
+        return f"{', '.join(map(self._name, found))} {'is' if are_so else 'may be'} so already" if found else ""
 
     def _is_beyond_recall(self, fact: Atom) -> bool:
-        """Return whether a fact holds that irreversible actions alone bring about."""
+        """Return whether a fact holds, or may hold, that irreversible actions alone bring about."""
         makers = [each for each in self.state.domain.actions.values() if fact.predicate in _list_brought(each)]
-        return bool(makers) and all("irreversible" in each.tags for each in makers) and self.state.beliefs.is_true(fact)
+        are_irreversible = bool(makers) and all("irreversible" in each.tags for each in makers)
+        return are_irreversible and self.state.beliefs.holds(fact) is not False
 
     async def find_excuse(self, record: StepRecord, *, anew: bool = False) -> tuple[str, list[StepRecord]]:
         """Look whether all that an irreversible step is for, through other steps, is so; return as text what is so.

@@ -94,9 +94,9 @@ class OtherWays:
 
     def _find_left_behind(self, record: StepRecord) -> Ruling | None:
         """Return the ruling on a step that would be done in the place of what somebody else has brought about."""
-        facts = self.flights.aims.find_left_behind(record)
-        row = f"{facts} is so already, and {self.flights.name(record)} would be done in its place"
-        return Ruling(Verdict.ASK_AGAIN, row) if facts and not is_approved_again(self.state, record, (row,)) else None
+        told = self.flights.aims.find_left_behind(record)
+        row = f"{told}, and {self.flights.name(record)} would be done in its place"
+        return Ruling(Verdict.ASK_AGAIN, row) if told and not is_approved_again(self.state, record, (row,)) else None
 
     async def describe_others(self, record: StepRecord, wanted: Brought, known: AbstractSet[Atom]) -> list[str]:
         """Describe what is for the same as a step and was refused, or was done in another way and is to be replaced.

@@ -230,6 +230,16 @@ def accept_repetitions(patch: Patch) -> None:
 @plant("a payment takes the place of another one unasked", "irreversible at most once", "sequential:none:detour")
 def pay_in_its_place(patch: Patch) -> None:
     patch.setattr(OtherWays, "_find_replaced", _returning(None))
+    patch.setattr(OtherWays, "_find_left_behind", _returning(None))
+
+
+@plant(
+    "a payment takes the place of somebody else's unasked",
+    "already so is not done again",
+    "sequential:none:detour-paid",
+)
+def pay_in_the_place_of_others(patch: Patch) -> None:
+    patch.setattr(OtherWays, "_find_left_behind", _returning(None))
 
 
 @plant("each step in doubt may be tried again", "irreversible at most once", "sequential:killed-after-acting:blind")

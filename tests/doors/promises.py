@@ -181,13 +181,16 @@ def judge_looked(story: Story) -> Iterator[str]:
 
 @promise("already so is not done again")
 def judge_already(story: Story) -> Iterator[str]:
-    """Look whether a run paid what a person had paid, and was seen to have paid, before."""
+    """Look whether a run paid what a person had paid, and was seen to have paid, before, or did so in another way."""
     log = story.bank.log
     by_hand = next((n for n, each in enumerate(log) if each.kind == "act" and each.detail == "hand"), None)
     if by_hand is None:
         return
     if any((each.kind, each.what) == ("call", "pay") for each in log[by_hand:]):
         yield "paid by hand before, and called"
+    others = [each for each in log[by_hand:] if each.kind == "act" and each.what in PAYMENTS and each.detail == "run"]
+    if any(each.what != "pay" for each in others):
+        yield "paid by hand before, and in another way"
 
 
 @promise("success only if observed")

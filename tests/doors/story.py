@@ -296,7 +296,8 @@ def _reply(story: Story, question: Question) -> Any:
         return SO
     if "again:" in question.name or DONE_BEFORE.search(text):
         is_unwanted = story.scene.approval == "no" or (story.scene.approval == "no first" and REFUSED not in text)
-        return "no" if bank.holds(about) or is_unwanted else "yes"
+        is_paid = bank.holds("paid") or bank.holds("wired")
+        return "no" if is_paid or is_unwanted else "yes"
     match story.scene.approval:
         case "no first":
             return "yes" if REFUSED in text else "no"
