@@ -37,7 +37,7 @@ def fill_ledger(journal: AnyJournal, model: DomainModel, world: str, labels: Col
 
     The `world` is known to its runs by these `labels`.
     """
-    names = {world, *_name_actions(model, world)}
+    names = {world, *name_actions(model, world)}
     others = {each.removesuffix(REVERSIBLE) if each.endswith(REVERSIBLE) else each + REVERSIBLE for each in names}
     while not names <= (filled := journal.ledger.list_filled()):
         past = find_past_effects(journal, model, world, labels)
@@ -49,7 +49,7 @@ def find_past_effects(
     journal: AnyJournal, model: DomainModel, world: str, labels: Collection[str] = ()
 ) -> tuple[list[Flight], list[Entry]]:
     """Return what runs have left in doubt and done of irreversible actions, and the ledger was not told of."""
-    unread = _find_unread(journal, model, world)
+    unread = find_unread(journal.ledger.list_filled(), model, world)
     if not unread:
         return [], []
     known = {(each.run, each.step) for each in journal.ledger.flights()}
@@ -62,21 +62,20 @@ def find_past_effects(
     return flights, sorted(entries, key=lambda each: each.at)
 
 
-def _name_actions(model: DomainModel, world: str) -> dict[str, str]:
+def name_actions(model: DomainModel, world: str) -> dict[str, str]:
     """Return the actions by the names by which the ledger knows whether it was told of what they have done."""
     first_name = model.renames.find_first_name
     kinds = {name: "" if "irreversible" in action.tags else REVERSIBLE for name, action in model.actions.items()}
     return {f"{world}\n{first_name(name)}{kind}": name for name, kind in kinds.items()}
 
 
-def _find_unread(journal: AnyJournal, model: DomainModel, world: str) -> frozenset[str]:
-    """Return the irreversible actions of which steps may have been done that the ledger was not told of.
+def find_unread(filled: Collection[str], model: DomainModel, world: str) -> frozenset[str]:
+    """Return the irreversible actions of which steps may have been done that the `filled` ledger was not told of.
 
     They could be taken back in an earlier version of the domain, or nobody knows what they were.
     """
-    filled = journal.ledger.list_filled()
     is_first = not any(each.startswith(f"{world}\n") for each in filled)
-    names = [each for each in _name_actions(model, world).items() if not each[0].endswith(REVERSIBLE)]
+    names = [each for each in name_actions(model, world).items() if not each[0].endswith(REVERSIBLE)]
     unread = [name for key, name in names if key not in filled and (is_first or key + REVERSIBLE in filled)]
     return frozenset(unread)
 

@@ -1,7 +1,9 @@
-"""Fill the ledger on Temporal with what runs from before it have done and left in doubt, once for each world.
+"""Fill the ledger on Temporal with what runs have done and left in doubt that it was not told of, once for each world.
 
-`EarlierRuns.fill` does so in a worker before it tells the ledger anything, or asks it. A mark of the world in the
-ledger says that it was done. Runs that have the ledger say in their memo what they were asked for; all others are read.
+These are the runs from before it, and the steps of actions that only a later version of the domain calls irreversible.
+
+`EarlierRuns.fill` does so in a worker before it tells the ledger anything, or asks it. Marks of the world and its
+actions in the ledger say that it was done.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from executor.journal.interface import AnyJournal
 from executor.journal.records import Entry as JournalEntry
 from executor.journal.records import RunRecord
 from executor.ledger.records import Entry, Flight
-from executor.loop.past_effects import find_past_effects
+from executor.loop.past_effects import find_past_effects, find_unread, name_actions
 from executor.temporal.effect_ledger import EffectsOnServer
 from executor.temporal.run_events import list_workflows, number_entries, read_entries, read_last_entries
 from executor.tools.world import World
@@ -29,7 +31,7 @@ _LOG: Final = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class EarlierRuns:
-    """The runs of a world from before its ledger, on the server of `client`."""
+    """The runs of a world of which its ledger was not told all, on the server of `client`."""
 
     client: Client
     world: World
@@ -43,8 +45,16 @@ class EarlierRuns:
         await asyncio.shield(self._filling)
 
     async def _fill(self) -> None:
-        if await self.book.is_filled():
+        model, world = self.world.model, self.world.first_name
+        filled, names = await self.book.list_filled(), {world, *name_actions(model, world)}
+        is_told_of = world in filled and not (filled - {world} and find_unread(filled, model, world))
+        if not is_told_of and not await self._read_runs(filled):
             return
+        await self.book.note_filled(names - filled)
+
+    async def _read_runs(self, filled: frozenset[str]) -> bool:
+        """Add what runs have done that the `filled` ledger was not told of; return whether all could be read."""
+        model, world = self.world.model, self.world.first_name
         told, unknown = dict[str, list[JournalEntry]](), list[str]()
         for each in await self._list():
             try:
@@ -55,20 +65,20 @@ class EarlierRuns:
                 told[each.id] = list(number_entries(entries))
             else:
                 unknown.append(each.id)
-        journal = cast("AnyJournal", _Past(told))
-        await self._add(*find_past_effects(journal, self.world.model, self.world.first_name))
+        journal, labels = cast("AnyJournal", _Past(told, filled)), (self.world.label, *self.world.earlier_names)
+        await self._add(*find_past_effects(journal, model, world, labels))
         if unknown:
             what = "what these runs from before the ledger have done is not known: %s; nobody tells of them"
             _LOG.warning(what, ", ".join(unknown))
-        else:
-            await self.book.note_filled()
+        return not unknown
 
     async def _list(self) -> list[WorkflowExecution]:
-        """Return the runs of this domain whose memo does not say what they were asked for."""
-        found = []
+        """Return the runs of this world, and those from before the ledger of this domain."""
+        found, labels = list[WorkflowExecution](), {self.world.label, *self.world.earlier_names}
         for each in await list_workflows(self.client):
             memo: Mapping[str, Any] = await each.memo()
-            if "request" not in memo and memo.get("domain") == self.world.model.name:
+            is_early = "request" not in memo and memo.get("domain") == self.world.model.name
+            if is_early or memo.get("world") in labels:
                 found.append(each)
         return found
 
@@ -89,6 +99,7 @@ class _Past:
     """The events of runs, as a journal whose ledger knows nothing yet."""
 
     told: Mapping[str, list[JournalEntry]]
+    filled: frozenset[str]
 
     @property
     def ledger(self) -> _Past:
@@ -96,8 +107,8 @@ class _Past:
         return self
 
     def list_filled(self) -> frozenset[str]:
-        """Return that nobody has filled it."""
-        return frozenset()
+        """Return the names of what was filled in."""
+        return self.filled
 
     def flights(self) -> list[Flight]:
         """Return that it knows no flights."""

@@ -330,14 +330,16 @@ class EffectsOnServer:
             of_mark = Entity(EFFECT, f"{EFFECT}-{mark}", self._queue, f"for the same as {record.text}")
             await of_mark.tell(self._client, "mark", [record.item])
 
-    async def is_filled(self) -> bool:
-        """Return whether the ledger has what runs from before it have done."""
-        return bool(await self.find_like([self._filled]))
+    async def list_filled(self) -> frozenset[str]:
+        """Return the names of what was filled in: the world stands for what runs from before the ledger have done."""
+        found = await self.find_like([self._filled])
+        return frozenset([self._world if each == self._filled else each for each in found])
 
-    async def note_filled(self) -> None:
-        """Note that it has."""
+    async def note_filled(self, names: Collection[str]) -> None:
+        """Note the names of what was filled in."""
         kept = Entity(EFFECT, f"{EFFECT}-{self._filled}", self._queue, "what runs from before the ledger have done")
-        await kept.tell(self._client, "mark", [self._filled])
+        items = [self._filled if name == self._world else name for name in names]
+        await asyncio.gather(*[kept.tell(self._client, "mark", [each]) for each in items])
 
     @property
     def _filled(self) -> str:

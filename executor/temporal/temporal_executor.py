@@ -239,7 +239,7 @@ class TemporalExecutor:
                 task_timeout=self.task_timeout,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-                memo={"domain": self.world.model.name, "request": request},
+                memo={"domain": self.world.model.name, "world": self.world.label, "request": request},
                 static_summary=str(given["plan"]["name"]),
             )
         except WorkflowAlreadyStartedError:

@@ -445,6 +445,24 @@ def test_what_runs_from_before_the_ledger_have_done_counts(is_doubt, on_temporal
     assert [order for order, _ in later.read()] == ["o1", "o2"], "the first payment was that of the earlier run"
 
 
+def test_what_was_done_before_the_tag_counts(on_temporal, tills, tmp_path):
+    name, payments = f"till-{next(numbers)}", tmp_path / "payments"
+
+    async def ask(order, *, is_final):
+        till = tills.Till(name, payments, domain=f"domain-of-{name}", is_final=is_final)
+        async with on_temporal(till.world) as executor:
+            return await executor.run(till.problem(order), join=False)
+
+    async def main():
+        return [await ask("o1", is_final=False), await ask("o1", is_final=True), await ask("o2", is_final=True)]
+
+    first, asked, other = asyncio.run(main())
+    assert first.status is other.status is RunStatus.UNVERIFIED
+    assert asked.status is RunStatus.WAITING
+    assert "was done, as reported, by run" in f"{asked.questions[0].text} {asked.questions[0].known}"
+    assert [order for order, _ in tills.Till(name, payments).read()] == ["o1", "o2"]
+
+
 def test_a_run_from_before_the_ledger_of_which_nobody_tells_is_named(on_temporal, tills, make_till, caplog):
     till = make_till(domain="till-that-is-gone")
 

@@ -32,10 +32,10 @@ class EarlierRun:
 class Till:
     """The world of a till called `name`; what `replies` has for an order is what its handler returns or raises."""
 
-    def __init__(self, name, file, *, sees=False, tags=(), settle_within=0.0, domain="till"):
+    def __init__(self, name, file, *, sees=False, tags=(), settle_within=0.0, domain="till", is_final=True):
         self.file, self.replies = Path(file), {}
         domain = self.domain = Domain(domain, types=["order"])
-        domain.action("pay", {"order": "order"}, provides=["paid(order)"], tags=["irreversible", *tags])
+        domain.action("pay", {"order": "order"}, provides=["paid(order)"], tags=["irreversible"] * is_final + [*tags])
         self.world = World(domain, name=name)
         self.world.handler("pay")(self.pay)
         if sees:
