@@ -200,8 +200,9 @@ class QuestionItem:
     """An open question of a run, about a step (its place from 1; 0: the run).
 
     `choices` are the answers, of which an approval has two. A question of the kind "doubt" asks for the names of the
-    objects that the step `creates`. `values` are the names of the values that are missing or that an approval shows.
-    An answer after `until`, in seconds since 1970, comes too late (0: none does). `shown` identifies what is asked.
+    objects that the step `creates`. `values` are the names of the values that are missing or that an approval shows,
+    and `texts` those of them that are texts. An answer after `until`, in seconds since 1970, comes too late (0: none
+    does). `shown` identifies what is asked.
     `answer` was posted and not taken yet, and `objection` says why the driver of the run did not take it.
     """
 
@@ -217,6 +218,7 @@ class QuestionItem:
     objection: str = ""
     values: tuple[str, ...] = ()
     until: float = 0.0
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

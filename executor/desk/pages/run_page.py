@@ -237,6 +237,7 @@ class RunStory:
                 "" if found is None else found.objection,
                 tuple(asked.values),
                 asked.until or 0.0,
+                tuple([each for each, schema in asked.values.items() if schema.get("type") == "string"]),
             )
 
     def _graph(self) -> doc.Graph | None:

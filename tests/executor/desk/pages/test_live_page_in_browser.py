@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import pytest
 from live_pages import Post, Running, served, wait_until
+from pydantic import Field
 
 from benchmarks.pages.chromium import Browser, browser, find_chromium
+from executor import Executor, InDoubt, Wait, World
 from executor.desk.pages.live_server import Access, LiveServer
 from executor.events.events import RunStatus
 from executor.events.open_questions import load_open_questions, post_answer
 from executor.journal import Journal
+from planner import Domain
 
 pytestmark = [
     pytest.mark.skipif(find_chromium() is None, reason="Chromium is not installed"),
@@ -304,3 +310,103 @@ def test_every_control_has_a_name_and_the_page_fits_a_phone(tab: Browser, server
         ".map((e) => e.outerHTML.slice(0, 90))"
     )
     assert nameless == []
+
+
+STRANGE = """o "7" <script>alert(1)</script> & 'x' Müller"""
+"""The name of an object, which a page must show as it is."""
+
+
+def follow_counter(path: Path) -> tuple[list[Any], threading.Thread]:
+    """Begin a run that asks for an approval, a choice, a result and a doubt, in a thread; return what it has done."""
+    domain, done = Domain("counter", types=["order"]), list[Any]()
+    values = {"amount": Annotated[int, Field(default=60)], "note": str}
+    tags = ["irreversible", "trusted"]
+    domain.action("pay", {"o": "order", **values}, provides=["paid(o)"], tags=[*tags, "needs_approval"])
+    domain.action("ask", {"o": "order"}, requires=["paid(o)"], provides=["asked(o)"], tags=["trusted"])
+    domain.action("weigh", {"o": "order"}, requires=["asked(o)"], provides=["weighed(o)"], tags=["trusted"])
+    domain.action("mail", {"o": "order"}, requires=["weighed(o)"], provides=["mailed(o)"], tags=tags)
+    world = World(domain)
+    world.handler("pay")(lambda o, amount, note: done.append((o, amount, note)))
+    world.handler("ask")(lambda o: Wait(f"Is {o} <i>right</i>?", choices=("sure <b>", "perhaps")))
+    world.handler("weigh")(lambda o: Wait(f"How heavy is {o}?"))
+
+    @world.handler("mail")
+    def mail(o: str) -> None:
+        raise InDoubt("the line is <dead>")
+
+    problem = domain.problem("counter", objects={STRANGE: "order"}, goal=["(exists (?o - order) (mailed ?o))"])
+
+    def drive() -> None:
+        with Journal(path) as journal:
+            executor = Executor(world, journal, stay=True)
+            outcome = asyncio.run(executor.run(problem, run="r1", memory={"note": "<img src=x onerror=alert(2)>"}))
+            done.extend(each.result["data"] for each in outcome.steps[1:3] if each.result)
+            done.append(outcome.status)
+
+    thread = threading.Thread(target=drive, daemon=True)
+    thread.start()
+    return done, thread
+
+
+def fill(tab: Browser, label: str, value: str) -> None:
+    """Write a value into the field with this label."""
+    fields = "[...document.querySelectorAll('.ask-field')]"
+    field = f"{fields}.find((e) => e.innerText.includes({json.dumps(label)})).querySelector('input, textarea')"
+    assert tab.run(f"({field}).value = {json.dumps(value)}") == value
+
+
+def test_each_kind_of_question_is_answered_about_a_strange_name(
+    tab: Browser, server: LiveServer, path: Path, journal: Journal
+) -> None:
+    done, thread = follow_counter(path)
+    enter(tab, server)
+    until(tab, has(".ask h2", "May pay("))
+    assert "<script>alert(1)</script> & 'x' Müller" in text(tab, ".ask h2")
+    assert 'note = "<img src=x onerror=alert(2)>"' in text(tab, ".ask")
+    tab.click(".ask .button:nth-child(2)")
+    fill(tab, "amount", "many")
+    tab.click(".ask .primary")
+    until(tab, has("[role=alert]", "'amount' cannot be 'many'"))
+    fill(tab, "amount", "20")
+    fill(tab, "note", "123")  # a text of digits is a text
+    tab.click(".ask .primary")
+    until(tab, has(".ask h2", f"Is {STRANGE} <i>right</i>?"))
+    assert done == [(STRANGE, 20, "123")]
+    assert (
+        tab.run("[...document.querySelectorAll('.ask .button')].map((e) => e.innerText).join('|')")
+        == "Sure <b>|Perhaps"
+    )
+    tab.click(".ask .button")
+    until(tab, has(".ask h2", f"How heavy is {STRANGE}?"))
+    fill(tab, "What came of it", "7 <b>kg</b>")
+    tab.click(".ask .primary")
+    until(tab, has(".ask h2", "the line is <dead>. Did it?"))
+    thread.join(60)
+    assert done[1:] == ["sure <b>", "7 <b>kg</b>", RunStatus.IN_DOUBT]
+    tab.click(".ask .button")
+    until(tab, has(".ask-note", "Answered: it happened."))
+    assert [each.answer for each in journal.posted.read("r1")] == ['"it happened"']
+    assert tab.run("document.querySelectorAll('.ask script, .ask img, .stage script, .stage img').length") == 0
+    assert all("422" in each for each in tab.messages)  # the browser itself reports refusals
+    tab.messages.clear()
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_late_answer_is_told_in_the_page(tab: Browser, server: LiveServer, path: Path, *, is_gone: bool) -> None:
+    """Somebody has answered while this answer is on its way."""
+    follow_counter(path)
+    enter(tab, server)
+    until(tab, has(".ask h2", "May pay("))
+    tab.run("window.real = window.fetch, window.free = new Promise((go) => { window.go = go; }), 1")
+    tab.run("window.fetch = (...all) => window.free.then(() => window.real(...all)), 1")
+    tab.click(".ask .primary")
+    with Journal(path) as elsewhere:
+        post_answer(elsewhere, "r1", "approve:s1", "no: closed")
+        wait_until(lambda: "approve:s1" not in load_open_questions(elsewhere, "r1"))
+    if is_gone:
+        until(tab, "!document.querySelector('.ask')")
+    tab.run("window.go(), 1")
+    until(tab, has("[role=alert]", "the answer to 'approve:s1' of the run 'r1' comes too late"))
+    until(tab, "!document.querySelector('.ask')")
+    assert "comes too late" in text(tab, ".questions")
+    tab.messages.clear()  # the browser itself reports refusals

@@ -3,7 +3,8 @@
 
 const cards = new Map();
 const askedList = el("ul", { class: "asked" });
-const askedPart = el("section", { class: "questions", "aria-label": "Open questions", hidden: true }, askedList);
+const tooLate = el("p", { class: "ask-problem", role: "alert" }); // what was said of an answer whose card is gone
+const askedPart = el("section", { class: "questions", "aria-label": "Open questions", hidden: true }, askedList, tooLate);
 const button = (text, action, kind = "") => el("button", { class: `button ${kind}`, type: "button", onclick: action }, text);
 const askedKinds = { approval: "Approval", parameters: "Values are missing", doubt: "Did it happen?", choice: "What now?", wait: "It waits for this" };
 
@@ -95,10 +96,11 @@ class QuestionCard {
 
   // Other values with which the step is approved: those that are filled in.
   changes() {
-    const read = (text) => { try { return JSON.parse(text); } catch { return text; } };
+    const texts = listOf("texts", this.item);
+    const read = (each, text) => { try { return texts.includes(each) ? text : JSON.parse(text); } catch { return text; } };
     const inputs = listOf("values", this.item).map((each) => [each, el("input", { type: "text", autocomplete: "off" })]);
     return this.form(inputs.map(([each, input]) => this.field([name(each), " (empty: as shown)"], input)), "Approve with these",
-      () => ({ values: Object.fromEntries(inputs.filter(([, input]) => input.value.trim()).map(([each, input]) => [each, read(input.value.trim())])) }));
+      () => ({ values: Object.fromEntries(inputs.filter(([, input]) => input.value.trim()).map(([each, input]) => [each, read(each, input.value.trim())])) }));
   }
 
   values(label) {
@@ -117,6 +119,7 @@ class QuestionCard {
     this.element.focus(); // buttons that are disabled lose the focus
     this.busy(true);
     this.tell("", "Sending …");
+    tooLate.textContent = "";
     const { item } = this;
     try {
       const said = await fetch("answers", {
@@ -141,7 +144,16 @@ class QuestionCard {
 
   tell(problem, note) {
     this.problem.textContent = plain(problem);
+    this.told = Date.now();
+    if (!this.element.isConnected) this.leave();
     this.note.textContent = note;
+  }
+
+  // Keeps what was just said of an answer in sight when its question is gone: it came too late.
+  leave() {
+    if (!this.problem.textContent || Date.now() - this.told > 10000) return;
+    tooLate.textContent = this.problem.textContent;
+    askedPart.hidden = false;
   }
 
   // Takes the question as a newer document has it: posted answers and objections come from there.
@@ -154,7 +166,6 @@ class QuestionCard {
     if (isPosted) {
       const rest = page.run.driven ? "The run takes it in a moment." : `It is kept in the journal: the run goes on with it when it is taken up, by a worker or by forethought run … --resume ${page.run.id}.`;
       renew(this.note, [`Answered: ${plain(item.answer)}. `, rest]);
-      this.problem.textContent = "";
     } else if (item.objection && isNew) this.tell(item.objection, "");
     else if (!item.answer && isNew) this.note.textContent = "";
   }
@@ -170,6 +181,7 @@ function showQuestions() {
     if (wanted.has(key)) continue;
     lost = lost || card.element.contains(active);
     card.element.remove();
+    card.leave();
     cards.delete(key);
   }
   const fresh = items.filter((item) => !cards.has(keyOf(item)));
@@ -181,7 +193,7 @@ function showQuestions() {
       askedList.append(cards.get(keyOf(item)).element);
     }
   }
-  askedPart.hidden = !items.length;
+  askedPart.hidden = !items.length && !tooLate.textContent;
   if (lost) {
     // To the next question, not to its first button: nobody shall approve what they have not read.
     (askedList.querySelector(".ask:not(.is-posted)") || stage).focus();
