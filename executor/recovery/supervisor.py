@@ -298,6 +298,8 @@ class Supervisor:
             return await self.end_undoing(trouble)
         state = self.state
         bars = [each for each in self.ladder.reasons if each.endswith(NOT_REPEATED)]
+        over = state.mended | self._passed
+        trouble = trouble or [each for each in state.steps.list_troubled() if each.id not in over]
         failed = [each for each in trouble if not each.is_done]  # a doubt may have been settled: it happened
         causes = [*(state.describe_causes(failed) or self._asked or self._describe_lacking()), *bars]
         leftovers = [*self._find_leftovers(trouble)]

@@ -800,3 +800,23 @@ def test_a_step_that_waits_for_its_turn_has_not_begun(how, event):
         assert outcome.state.steps[record.id].status is StepStatus.UNVERIFIED
     if event == "patch":
         assert shop.calls.index("other") < shop.calls.index("pay")
+
+
+def test_the_reason_begins_with_the_cause_where_something_else_changes_meanwhile():
+    till = Domain("till")
+    till.action("pay", {}, provides=["paid"], tags=["irreversible"])
+    till.action("prepare", {}, provides=["prepared"])
+    till.action("seal", {}, requires=["prepared", "paid"], provides=["sealed"])
+    world, paid = World(till), []
+
+    @world.handler("prepare")
+    def prepare():
+        paid.append("by hand")
+        return ActionResult.failed("the form is not there")
+
+    world.handler("pay")(lambda: paid.append("by the run"))
+    world.handler("seal")(lambda: None)
+    world.observer("paid", conclusive=True, settle_within=0)(lambda: bool(paid))
+    outcome = asyncio.run(Executor(world).run(till.problem(goal=["sealed"])))
+    assert (outcome.status, paid) == (RunStatus.FAILED, ["by hand"])
+    assert outcome.reason.startswith("prepare(): the form is not there")
