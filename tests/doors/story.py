@@ -257,10 +257,13 @@ async def _break_off(site: Site, door: Door, task: asyncio.Task[Any]) -> None:
 
 
 def _could_be_seen(story: Story, question: Question) -> bool:
-    """Return whether a look could have told what is asked: observers are sure, agree, and have had their time."""
-    if story.scene.sight != "conclusive" or story.fault.looks:
-        return False
+    """Return whether a look could have told what is asked: observers are sure, agree, and have had their time.
+
+    Nobody looks at what was wired.
+    """
     about = _find_effect(question)
+    if story.scene.sight != "conclusive" or story.fault.looks or about == "wired":
+        return False
     is_doubt = question.choices[:2] == (HAPPENED, NOTHING) and "still at work" not in question.text
     is_in_place = "in its place" in question.text
     return is_doubt or ("again:" in question.name and not is_in_place and story.bank.holds(about))
