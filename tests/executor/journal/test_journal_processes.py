@@ -215,6 +215,21 @@ def test_a_full_disk_loses_nothing(tmp_path):
     assert int(kept) == int(reported) > 30
 
 
+def test_runs_are_listed_where_nothing_can_be_written(tmp_path):
+    """A folder that is mounted to be read only, where this user may mount one."""
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    with Journal(folder / "journal.db") as journal:
+        journal.create("r1")
+    mount = f"mount --bind {folder} {folder}; mount -o remount,ro,bind {folder}; ! touch {folder}/new 2>&1"
+    inside = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-ec"]
+    if not shutil.which("unshare") or subprocess.run([*inside, mount], check=False, capture_output=True).returncode:
+        pytest.skip("no folder can be mounted here to be read only")
+    script = f"{mount}; {sys.executable} -m planner.cli runs list {folder}/journal.db"
+    done = subprocess.run([*inside, script], capture_output=True, text=True, check=False, timeout=50)
+    assert (done.returncode, "r1" in done.stdout) == (0, True), done.stderr
+
+
 @pytest.fixture
 def reachable():
     """Return a folder that others than its owner can reach, unlike those that pytest makes."""
