@@ -112,12 +112,11 @@ def test_a_run_is_followed_approved_and_seen_to_end(tab: Browser, server: LiveSe
     running = Running(post, path, "r1")
     until(tab, has(".ask h2", "May send(letter1) be done?") + " || " + has(".ask h2", "May send(letter2) be done?"))
     until(tab, has(".live", "live: waits for you"))
-    assert tab.run("document.title").startswith("(1) ")
+    until(tab, "document.title.startsWith('(2) ')")
     assert "It cannot be called back." in text(tab, ".ask")
     assert post.sent == set()
-    first = text(tab, ".ask h2")
     tab.click(".ask .primary")
-    until(tab, f"[...document.querySelectorAll('.ask h2')].some((e) => e.innerText !== {json.dumps(first)})")
+    until(tab, "document.querySelectorAll('.ask').length === 1")
     assert tab.run("document.activeElement.matches('.ask, .stage')"), "the focus goes to the next question, or on"
     tab.click(".ask .primary")
     until(tab, has(".live", "over"))
@@ -157,7 +156,7 @@ def test_what_somebody_does_in_the_page_outlasts_newer_documents(tab: Browser, s
         name = wait_until(lambda: next(iter(load_open_questions(elsewhere, "r1")), None))
         post_answer(elsewhere, "r1", name, "no")
     running.end()
-    until(tab, has(".live", "over") + " || " + has(".live", "no process"))
+    until(tab, "document.querySelector('.live').innerText === 'waits for you'")
 
 
 def test_a_refusal_keeps_its_reason_while_the_page_changes(
