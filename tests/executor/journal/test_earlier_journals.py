@@ -76,7 +76,7 @@ def test_an_earlier_run_in_doubt_pays_again_only_if_somebody_says_that_it_did_no
 
 def test_what_was_paid_for_a_created_object_is_known_by_the_name_of_the_object(tmp_path):
     desk, bank = Domain("desk", types=["ticket"]), []
-    desk.action("open", provides=["open(t)"], creates={"t": "ticket"}, tags=["trusted"])
+    desk.action("open", provides=["open(t)"], creates={"t": "ticket"}, tags=["trusted", "trusted_names"])
     desk.action("pay", {"t": "ticket"}, requires=["open(t)"], provides=["paid(t)"], tags=["irreversible"])
     desk.action("close", {"t": "ticket"}, requires=["paid(t)"], provides=["closed"], tags=["trusted"])
     world = World(desk)
