@@ -40,6 +40,8 @@ FILL: Final = "fill:"
 """Prefix of questions for parameters."""
 DOUBT: Final = "doubt:"
 """Prefix of questions whether a step happened."""
+REPEAT: Final = "again:"
+"""Prefix of questions whether a step is to be done though it, or something for the same, was done before."""
 FLIGHT: Final = "flight:"
 """Prefix of questions whether a step of another run happened."""
 WAIT: Final = "wait:"
@@ -448,7 +450,7 @@ def is_approval(question: Asked) -> bool:
 
 def may_be_refused_in_words(question: Asked) -> bool:
     """Return whether `question` asks whether a step may be done: a refusal may say why."""
-    return is_approval(question) or question.question.startswith("again:")
+    return is_approval(question) or question.question.startswith(REPEAT)
 
 
 def is_wait(question: Asked) -> bool:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from executor.events.answers import AGAIN, FLIGHT, YES, interpret_answer
+from executor.events.answers import AGAIN, FLIGHT, REPEAT, YES, interpret_answer
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import Entry, Outcome
@@ -113,7 +113,7 @@ def find_word(state: RunState, record: StepRecord, entry: Entry) -> Any:
 def name_question(record: StepRecord, entries: Sequence[Entry]) -> str:
     """Name the question whether a step is to be done, in the light of so many entries."""
     told = sum(1 for each in entries if each.outcome is not Outcome.NOT_DONE)
-    return f"again:{record.id}" + (f":{told}" if told else "")
+    return f"{REPEAT}{record.id}" + (f":{told}" if told else "")
 
 
 def describe_entry(entry: Entry) -> str:

@@ -19,6 +19,7 @@ from executor.events.answers import (
     NO,
     NOTHING,
     REFUSED,
+    REPEAT,
     SO,
     YES,
     ask_for_created,
@@ -259,7 +260,7 @@ class Clearance:
                 self._end_as_so(record, view, other or own or ruling.entry)
                 return False
             case Verdict.BEGIN if ruling.settles is None:
-                return True
+                return not self._ends_as_answered(record)
             case Verdict.BEGIN:
                 return None
             case Verdict.WAIT:
@@ -335,6 +336,20 @@ class Clearance:
             return None  # the answer is among those of the run, and counts from now on
         self._decline(ruling, record)
         return False
+
+    def _ends_as_answered(self, record: StepRecord) -> bool:
+        """End a step that nobody would ask about any more, if somebody has said that it is not to be done, or is so."""
+        told = [
+            each for name, each in self.state.answered.items() if name.startswith(REPEAT) and each.step == record.id
+        ]
+        if not told:
+            return False
+        meant = interpret_answer(told[-1], self.state.answers[told[-1].question])
+        if meant == SO:
+            self.end_as_told(record)
+        elif meant != YES:
+            self._refuse(record, f"somebody says that it must not be done ({told[-1].known[0]})")
+        return meant != YES
 
     def end_as_told(self, record: StepRecord, by: Entry | None = None) -> None:
         """End a step of which a person says that it is so already, as the entry `by` may tell."""

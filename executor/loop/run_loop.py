@@ -202,6 +202,8 @@ class Loop:
         if self._surprises_seen == state.surprises or is_waiting:  # what waits has not brought about anything yet
             return
         self._surprises_seen = state.surprises
+        if state.model == "reactive" and state.beliefs.is_true(state.goal):
+            self.supervisor.put_back(self._tasks)  # what is asked about is not needed any more
         start = self.ladder.options.find_furthest_start()
         if start:
             self.ladder.replanning.skip(start)

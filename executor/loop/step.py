@@ -222,6 +222,7 @@ class Stepper:
             return
         item = self.clearance.flights.identify(record) if self.state.is_irreversible(record) else ""
         is_free = self.asker.permit is None and filling.needs_no_approval(self.state, record, action, values, sources)
+        is_free = is_free and f"approve:{record.id}" not in self.state.answers
         is_new = bool(item) and not is_free and another is None
         if is_new and (await self.clearance.is_already_so(record) or await self.clearance.is_refused(record, item)):
             return

@@ -108,7 +108,7 @@ class Asking:
         decided: then it waits.
         """
         returned = find_returned_text(self.state, record, action, values, sources)
-        needed = record.needs_approval(action) or bool(returned)
+        needed = record.needs_approval(action) or bool(returned) or f"approve:{record.id}" in self.state.answers
         if self.permit is None and not needed:
             return ""
         request = make_request(self.state, record, values, returned, earlier)

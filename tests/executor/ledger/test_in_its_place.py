@@ -389,3 +389,18 @@ def test_an_approval_that_shows_what_was_done_takes_the_answer_that_it_is_so(tmp
     assert "was done" in " ".join(waiting.questions[0].known)
     outcome = run_virtual(executor.resume("b", answers={waiting.questions[0].question: "it is so already"}))
     assert (outcome.status, till.paid) == (RunStatus.SUCCEEDED, ["pay"])
+
+
+@pytest.mark.parametrize("answers", [["no"], [None, "no"], [None, None]])
+@pytest.mark.parametrize("model", MODELS)
+def test_no_counts_though_nobody_would_ask_any_more(model, answers, tmp_path):
+    till = Till(timed=model == "timed")
+    executor = open_executor(till, tmp_path, **({} if model == "timed" else {"model": model}))
+    question = check_asked(run_virtual(executor.run(till.problem, run="a")), till)
+    till.booked.append("o7")  # by somebody else
+    for answer in answers:
+        outcome = run_virtual(executor.resume("a", answers={} if answer is None else {question: answer}))
+        if outcome.status.is_over:
+            break
+    assert till.paid == ["pay"]
+    assert outcome.status is RunStatus.SUCCEEDED or not any(answers)
