@@ -24,7 +24,7 @@ from temporalio.service import RPCStatusCode
 from executor.arguments import check_again, check_id, check_named
 from executor.background_searches import search_until_cancelled
 from executor.errors import JournalError, RunError, RunExists
-from executor.events.events import Event, event_from_data
+from executor.events.events import Event, RunStatus, event_from_data
 from executor.events.run_state import RunState
 from executor.events.stored_runs import RunInfo
 from executor.executor import Executor
@@ -73,6 +73,8 @@ NOT_HERE: Final[Mapping[str, str]] = {
 """Options of a run that an `Executor` takes, and why a run on Temporal does not."""
 POLL: Final = 0.2
 """Pause between two questions for new events, in seconds."""
+MOST_TAKEN_UP: Final = 10
+"""Times that a run may be taken up by itself between the words that it waits and for what."""
 TASK: Final = timedelta(seconds=10)
 """Time after which a workflow whose worker has died between two steps is given to another."""
 
@@ -416,13 +418,17 @@ class TemporalRun:
     async def _follow(self) -> RunOutcome:
         """Wait until the run is over or waits for somebody, and return its outcome so far."""
         await self.wait_until_begun()
-        settled = "moving"
-        while settled == "moving":
-            settled = await self._wait_until_settled()
-        if settled == "over":
-            return self._read_end(await self._await_result())
-        told = await self._handle.query("told")
-        return self._make_outcome(unpack_entries(told["entries"]))
+        for _ in range(MOST_TAKEN_UP):
+            settled = "moving"
+            while settled == "moving":
+                settled = await self._wait_until_settled()
+            if settled == "over":
+                return self._read_end(await self._await_result())
+            told = await self._handle.query("told")
+            outcome = self._make_outcome(unpack_entries(told["entries"]))
+            if outcome.status is not RunStatus.ACTIVE:
+                break
+        return outcome
 
     async def _wait_until_settled(self) -> str:
         try:
