@@ -166,9 +166,10 @@ def judge_closed(story: Story) -> Iterator[str]:
 def judge_looked(story: Story) -> Iterator[str]:
     """Look whether somebody looked between the latest request or answer and the call.
 
-    Of two processes, one may ask between the look and the call of the other.
+    Of two processes, or where looks are slow, one may ask between the look and the call of the other.
     """
-    if story.scene.sight != "conclusive" or (story.has_processes and story.fault.host.startswith("two")):
+    has_gap = story.has_processes or story.fault.looks == "slow"
+    if story.scene.sight != "conclusive" or (has_gap and story.fault.host.startswith("two")):
         return
     has_looked = False
     for each in story.bank.log:
