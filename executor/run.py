@@ -468,12 +468,6 @@ class Run:
         """Return the steps of which the driver of the run may choose one."""
         return self._loop.list_offered()
 
-    async def describe_earlier(
-        self, record: StepRecord, values: dict[str, Any], sources: dict[str, str]
-    ) -> tuple[str, ...]:
-        """Describe what the approval of a step with these `values` from `sources` shows that was done or refused."""
-        return await self._stepper.describe_earlier(record, (values, sources))
-
     @property
     def outcome(self) -> RunOutcome:
         """The outcome of the run so far."""

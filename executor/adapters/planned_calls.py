@@ -25,6 +25,7 @@ from executor.events.answers import (
     is_approval,
     is_clear,
     is_wait,
+    name_approval,
     read_approved_form,
 )
 from executor.events.events import UNFINISHED, Asked, Rung
@@ -207,9 +208,11 @@ class PlannedCalls:
 
     def list_asked(self) -> tuple[Offer, ...]:
         """Return the tools that have been called and wait for an approval."""
-        state = None if self._session.run is None else self._session.run.state
-        asked = [] if state is None else [each for each in state.open_questions.values() if is_approval(each)]
-        return self.offers_of(dict.fromkeys(state.steps[each.step].step.action for each in asked)) if state else ()
+        if self._session.run is None:
+            return ()
+        state = self._session.run.state
+        asked = [each for each in state.open_questions.values() if is_approval(each)]
+        return self.offers_of(dict.fromkeys(state.steps[each.step].step.action for each in asked))
 
     async def describe(self) -> str:
         """Return instructions for the agent: the goal, what comes next, and why if there is no plan."""
@@ -269,14 +272,11 @@ class PlannedCalls:
         name = question.removeprefix(f"{self._session.name}:")
         asked = state.open_questions.get(name)
         if asked is None:
-            told = quote_value(state.answers.get(name))
-            late = (f"the answer to {question!r} comes too late", f"it was answered: {told}")
-            none = (
-                f"no call has asked {question!r}",
-                f"the open questions: {', '.join(state.open_questions) or 'none'}",
-            )
-            found, hint = late if name in state.answered else none
-            raise InputError(found, hint=hint)
+            if name in state.answered:
+                told = quote_value(state.answers.get(name))
+                raise InputError(f"the answer to {question!r} comes too late", hint=f"it was answered: {told}")
+            known = ", ".join(state.open_questions) or "none"
+            raise InputError(f"no call has asked {question!r}", hint=f"the open questions: {known}")
         record = state.steps.get(asked.step)
         is_settled = record is not None and (record.attempts == 0 or is_wait(asked))
         expected = predict_facts(state, record.step) if record is not None and is_settled else None
@@ -323,7 +323,7 @@ class PlannedCalls:
         assert self._session.run is not None, "it was refreshed before"
         state = self._session.run.state
         waiting = find_waiting(state, call.step)
-        return None if waiting is None else state.open_questions.get(f"approve:{waiting.id}")
+        return None if waiting is None else state.open_questions.get(name_approval(waiting.id))
 
     def _needs_approval(self, run: Run, call: AgentCall) -> bool:
         """Return whether a call that may be made now would wait for an approval."""

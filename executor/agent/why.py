@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from executor.agent.run_goals import PERSON as SOMEBODY
 from executor.agent.run_goals import STATED
-from executor.events.answers import FILL
+from executor.events.answers import FILL, name_approval
 from executor.events.events import UNFINISHED, StepStatus
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -131,7 +131,7 @@ def _explain_step(state: RunState, record: StepRecord) -> Iterator[Choice]:
         yield _explain_value(state, record, name, value)
     action = state.domain.actions[record.step.action]
     if record.attempts and not needs_no_approval(state, record, action, record.parameters, record.sources):
-        answer = state.answers.get(f"approve:{record.id}")
+        answer = state.answers.get(name_approval(record.id))
         told = "by whoever approves" if answer is None else f"answered {answer!r}"
         yield Choice("that it may be done", By.PERSON, told)
     if record.attempts > 1 or record.failed:

@@ -38,6 +38,8 @@ RETRY: Final = "try again"
 GIVE_UP: Final = "give up"
 FILL: Final = "fill:"
 """Prefix of questions for parameters."""
+APPROVE: Final = "approve:"
+"""Prefix of questions for approvals."""
 DOUBT: Final = "doubt:"
 """Prefix of questions whether a step happened."""
 REPEAT: Final = "again:"
@@ -46,6 +48,11 @@ FLIGHT: Final = "flight:"
 """Prefix of questions whether a step of another run happened."""
 WAIT: Final = "wait:"
 """Prefix of questions for what a begun step waits for."""
+
+
+def name_approval(step: str) -> str:
+    """Return the name of the question whether a step may be done."""
+    return f"{APPROVE}{step}"
 
 
 def name_doubt(record: StepRecord) -> str:
@@ -445,7 +452,7 @@ def identify_question(question: Asked) -> str:
 
 def is_approval(question: Asked) -> bool:
     """Return whether `question` asks for an approval."""
-    return question.question.startswith("approve:")
+    return question.question.startswith(APPROVE)
 
 
 def may_be_refused_in_words(question: Asked) -> bool:

@@ -107,6 +107,8 @@ DONE: Final = frozenset({StepStatus.SUCCEEDED, StepStatus.UNVERIFIED, StepStatus
 """Statuses of steps whose dependents may begin."""
 BEGUN: Final = frozenset({StepStatus.RUNNING, StepStatus.WAITING, StepStatus.IN_DOUBT})
 """Statuses of steps that were begun and have not ended."""
+LEFT_OUT: Final = frozenset({StepStatus.SKIPPED, StepStatus.FAILED})
+"""Statuses of steps that have failed, or that the plan goes on without."""
 UNFINISHED: Final = BEGUN | {StepStatus.PENDING}
 """Statuses of steps that have not ended."""
 _ENDED = frozenset(

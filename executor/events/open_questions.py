@@ -14,6 +14,7 @@ from typing import Any
 from executor.errors import RunError
 from executor.events import events
 from executor.events.answers import (
+    APPROVE,
     DOUBT,
     FILL,
     FLIGHT,
@@ -64,7 +65,7 @@ class OpenQuestions:
             case events.StepEnded(step, status) if status.is_over and status not in events.TROUBLE:
                 self._close(f"its step is over: {status.value}", lambda each: each.step == step)
             case events.PlanChanged(steps):
-                kept, waits = {str(each.get("id")) for each in steps}, ("approve:", FILL)
+                kept, waits = {str(each.get("id")) for each in steps}, (APPROVE, FILL)
                 self._close(
                     "its step is no longer in the plan",
                     lambda each: each.step not in kept and each.question.startswith(waits),

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from executor.events.answers import AGAIN, FLIGHT, REPEAT, YES, interpret_answer
+from executor.events.answers import AGAIN, FLIGHT, REPEAT, YES, interpret_answer, name_approval
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.ledger.records import Entry, Outcome
@@ -59,7 +59,7 @@ def is_approved_again(state: RunState, record: StepRecord, earlier: tuple[str, .
 
     A function that approves has to say so, as one that approves everything knows nothing of them.
     """
-    question = f"approve:{record.id}"
+    question = name_approval(record.id)
     asked, answer = state.answered.get(question), state.answers.get(question)
     if not earlier or asked is None or not {*earlier} <= {*asked.known}:
         return False

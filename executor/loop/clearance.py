@@ -348,8 +348,12 @@ class Clearance:
         if meant == SO:
             self.end_as_told(record)
         elif meant != YES:
-            self._refuse(record, f"somebody says that it must not be done ({told[-1].known[0]})")
+            self._refuse_as_told(record, told[-1].known[0])
         return meant != YES
+
+    def _refuse_as_told(self, record: StepRecord, row: str) -> None:
+        """End a step that a person does not want done, for which the `row` spoke."""
+        self._refuse(record, f"somebody says that it must not be done ({row})")
 
     def end_as_told(self, record: StepRecord, by: Entry | None = None) -> None:
         """End a step of which a person says that it is so already, as the entry `by` may tell."""
@@ -359,7 +363,7 @@ class Clearance:
         """End a step that a person does not want done: it was done before, or it is refused."""
         entry = ruling.entry
         if entry is None or entry.outcome is not Outcome.DONE:
-            self._refuse(record, f"somebody says that it must not be done ({ruling.row})")
+            self._refuse_as_told(record, ruling.row)
         elif self._brings_same(record, entry):
             self._end_as_told(record, f"{describe_entry(entry)}; {_SKIPS}", by=entry)
         else:

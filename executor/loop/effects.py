@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Final
 
-from executor.events.events import StepStatus
+from executor.events.events import LEFT_OUT
 from executor.events.fluent_values import FluentValue, value_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -27,7 +27,6 @@ from planner.semantics.simulation import bind_parameters
 Facts = Mapping[Atom, bool]
 """Values of facts."""
 NO_BINDING: Final[Mapping[str, str]] = {}
-_WITHOUT_EFFECT: Final = frozenset({StepStatus.SKIPPED, StepStatus.FAILED})
 
 
 @dataclass(slots=True, eq=False)
@@ -224,7 +223,7 @@ class EffectFinder:
     def _find_effects_of_others(self, record: StepRecord) -> set[Atom]:
         """Return the facts that other steps of the plan bring or end, unless they were left out or have failed."""
         others = [each for each in self.state.steps.values() if each is not record and not each.is_obstructed]
-        steps = [each.step for each in others if each.status not in _WITHOUT_EFFECT]
+        steps = [each.step for each in others if each.status not in LEFT_OUT]
         found, own = {fact for step in steps for fact in self.find_declared(step)}, self.find_declared(record.step)
         for each in self._list_foreseen(record):  # it may bring the same in its place, or end it afterwards
             later = self.find_declared(each.step).items()

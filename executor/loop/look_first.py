@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, Literal
 
-from executor.events.events import BEGUN, UNFINISHED, Event, FactsSeen, Note, Provenance, StepStatus
+from executor.events.events import BEGUN, LEFT_OUT, UNFINISHED, Event, FactsSeen, Note, Provenance, StepStatus
 from executor.events.fluent_values import FluentValue, item_of
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -26,8 +26,6 @@ Look = Literal["plan", "goal", "never"]
 BEFORE_ALL: Final = "looked before the first step"
 BEFORE_STEP: Final = "looked before an irreversible step"
 DIFFERS: Final = "the world is not as was believed"
-_LEFT: Final = frozenset({StepStatus.FAILED, StepStatus.SKIPPED})
-"""Statuses of steps that failed, or that the plan goes on without."""
 MOST_NAMED: Final = 5
 """Most facts that a reason names."""
 MOST_SERVED: Final = 20
@@ -219,7 +217,7 @@ class FirstLook:
         if not record.because or not self._is_aimed:
             return ""
         goals, purposes = self.name_goals(record), self._find_purposes()
-        for each in [each for each in state.steps.values() if each.status in _LEFT and each.step != record.step]:
+        for each in [each for each in state.steps.values() if each.status in LEFT_OUT and each.step != record.step]:
             facts = [fact for fact in state.beliefs.facts_of_precondition(each.step) if self._is_beyond_recall(fact)]
             demands = purposes.list_demanding(self._finder.find_declared(each.step)) if facts else ()
             before = {self._name(demand.what) for demand in demands if demand.by is None}

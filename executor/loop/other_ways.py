@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final
 
-from executor.events.events import StepStatus
+from executor.events.events import LEFT_OUT
 from executor.events.fluent_values import FluentValue
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -24,8 +23,6 @@ from executor.loop.flights import Flights
 from executor.loop.step_identity import Brought, mark_goal
 from planner.lightweight import dataclass, field, replace
 from planner.model import Atom
-
-_LEFT_OUT: Final = frozenset({StepStatus.SKIPPED, StepStatus.FAILED})
 
 
 @dataclass(slots=True, eq=False)
@@ -189,7 +186,7 @@ class OtherWays:
 
         A plan that was made anew on its account takes it into account if it wants more of this step than that has told.
         """
-        own = [each for each in self.state.steps.values() if each.status not in _LEFT_OUT]
+        own = [each for each in self.state.steps.values() if each.status not in LEFT_OUT]
         if any(self.flights.identify(each) == item for each in own if self.state.is_irreversible(each)):
             return True
         if (str(record.step), item) in self._planned_anew:

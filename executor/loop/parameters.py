@@ -21,7 +21,7 @@ from uuid import UUID
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from executor.events import events
-from executor.events.answers import FILL, is_approval, is_filling, read_changes, read_filled_values
+from executor.events.answers import FILL, is_approval, is_filling, name_approval, read_changes, read_filled_values
 from executor.events.memory_values import MEMORY
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
@@ -398,7 +398,7 @@ def _find_approved_values(state: RunState, record: StepRecord, action: Action) -
     """Return the values for which approval is asked, as whoever approved may have changed them, or as it has begun."""
     if not record.attempts:
         asked: Mapping[str, Any] = (record.wait or {}).get("parameters", {})
-        return {**asked, **read_changes(state.answers.get(f"approve:{record.id}"))}
+        return {**asked, **read_changes(state.answers.get(name_approval(record.id)))}
     if record.wait and "parameters" in record.wait:
         found: Mapping[str, Any] = record.wait["parameters"]
         return found
@@ -423,7 +423,7 @@ def check_given_values(asked: events.Asked, action: Action, answer: Any) -> None
 
 def has_changes(state: RunState, record: StepRecord) -> bool:
     """Return whether whoever approved a step that has not begun has changed values."""
-    return not record.attempts and bool(read_changes(state.answers.get(f"approve:{record.id}")))
+    return not record.attempts and bool(read_changes(state.answers.get(name_approval(record.id))))
 
 
 def resolve_references(state: RunState, value: Any) -> Any:

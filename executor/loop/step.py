@@ -18,7 +18,15 @@ from typing import Any, Final, Protocol
 
 from executor.dispatching.dispatcher import Dispatcher
 from executor.events import events
-from executor.events.answers import FILL, SO, UNDECIDED, asks_for_wait, find_wait_answer, make_wait_question
+from executor.events.answers import (
+    FILL,
+    SO,
+    UNDECIDED,
+    asks_for_wait,
+    find_wait_answer,
+    make_wait_question,
+    name_approval,
+)
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.journal.reservations import Reservation
@@ -222,7 +230,7 @@ class Stepper:
             return
         item = self.clearance.flights.identify(record) if self.state.is_irreversible(record) else ""
         is_free = self.asker.permit is None and filling.needs_no_approval(self.state, record, action, values, sources)
-        is_free = is_free and f"approve:{record.id}" not in self.state.answers
+        is_free = is_free and name_approval(record.id) not in self.state.answers
         is_new = bool(item) and not is_free and another is None
         if is_new and (await self.clearance.is_already_so(record) or await self.clearance.is_refused(record, item)):
             return
@@ -245,7 +253,7 @@ class Stepper:
                 return
         if another is None and self.state.is_irreversible(record) and self.state.is_asking_beside(record):
             # an approval that was given stays given: it is asked for once, with these values
-            question = (record.wait or {}).get("question") or f"approve:{record.id}"
+            question = (record.wait or {}).get("question") or name_approval(record.id)
             self.emit(events.StepWaiting(record.id, {"question": question, "parameters": values, "held": True}, 0.0))
             return
         defaults = [name for name, source in sources.items() if source == filling.DEFAULT]
@@ -531,14 +539,10 @@ class Stepper:
     ) -> str | None:
         """Return the reason of a refusal, an empty text for an approval, or None if undecided or stopped."""
         stopped = self.paused if another is None else self.aborted
-        earlier = await self.describe_earlier(record, filled_in)
+        told = {name: each for name, each in filled_in[0].items() if filled_in[1].get(name) != filling.DEFAULT}
+        earlier = await self.clearance.describe_earlier(record, told)
         asked = asyncio.ensure_future(self.asker.ask_for_approval(record, action, *filled_in, earlier))
         return asked.result() if await wait_unless_cancelled(asked, stopped) else None
-
-    async def describe_earlier(self, record: StepRecord, filled_in: Filled) -> tuple[str, ...]:
-        """Describe what the approval of a step shows that was done or refused before, in other runs, too."""
-        told = {name: each for name, each in filled_in[0].items() if filled_in[1].get(name) != filling.DEFAULT}
-        return await self.clearance.describe_earlier(record, told)
 
     async def _run_check(
         self, record: StepRecord, action: Action, values: Mapping[str, Any], policy: ExecutionPolicy

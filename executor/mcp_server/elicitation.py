@@ -10,7 +10,7 @@ from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
-from executor.events.answers import WAIT
+from executor.events.answers import APPROVE, WAIT
 
 
 def can_ask(context: Context) -> bool:
@@ -56,6 +56,6 @@ def read_responses(responses: Mapping[str, Any]) -> dict[str, Any]:
         if action == "accept" and "answer" in content:
             created = {name: value for name, value in content.items() if name != "answer" and value}
             found[question] = {"created": created} if created else content["answer"]
-        elif action == "decline" and question.startswith(("approve:", WAIT)):
+        elif action == "decline" and question.startswith((APPROVE, WAIT)):
             found[question] = "no"
     return found

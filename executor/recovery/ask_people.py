@@ -108,7 +108,9 @@ class Asking:
         decided: then it waits.
         """
         returned = find_returned_text(self.state, record, action, values, sources)
-        needed = record.needs_approval(action) or bool(returned) or f"approve:{record.id}" in self.state.answers
+        needed = (
+            record.needs_approval(action) or bool(returned) or answers.name_approval(record.id) in self.state.answers
+        )
         if self.permit is None and not needed:
             return ""
         request = make_request(self.state, record, values, returned, earlier)
@@ -190,7 +192,7 @@ def make_approval_question(state: RunState, record: StepRecord, action: Action, 
     shown = (*filter(None, [action.description]), *known, *request.earlier)
     values = describe_schemas([each for each in action.data if each.name in request.parameters])
     is_told = bool(request.earlier) and state.is_irreversible(record)
-    name, so = f"approve:{record.id}", (answers.SO,) if is_told else ()
+    name, so = answers.name_approval(record.id), (answers.SO,) if is_told else ()
     choices = (answers.YES, answers.NO, *so)
     return events.Asked(name, record.id, text, choices, shown, request.purpose, values=values)
 
