@@ -426,11 +426,16 @@ class Clearance:
             events.Note(fact, holds, events.Provenance.REPORTED, events.ANSWER)
             for fact, holds in {**self._finder.find_declared(record.step), **born}.items()
             if brought is None or self.state.objects.real_fact(fact) in brought
-            if fact in born or not self.state.beliefs.is_noted(fact) or self.state.beliefs.holds(fact) is None
+            if fact in born or self._may_be_told(fact)
         ]
         reason, result = f"{events.ALREADY_SO}: {reason}", None if told is None else data_of(told)
         by_word, skipped = by is None or not by.seen, events.StepStatus.SKIPPED
         self.emit(events.StepEnded(record.id, skipped, reason, result, tuple(notes), by_word=by_word))
+
+    def _may_be_told(self, fact: Atom) -> bool:
+        """Return whether a person's word counts for `fact`: nothing is known of it but what somebody said before."""
+        beliefs = self.state.beliefs
+        return not beliefs.is_noted(fact) or beliefs.holds(fact) is None or beliefs.note(fact).source == events.ANSWER
 
     async def is_refused(self, record: StepRecord, item: str) -> bool:
         """Return whether a step of a run that nobody asked for was refused, or one for the same; end it if so."""

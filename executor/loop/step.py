@@ -237,7 +237,7 @@ class Stepper:
         refused = "" if is_free else await self._ask_for_approval(record, action, (values, sources), another)
         if refused is None or self._is_overtaken(another, plan):
             return
-        if refused == SO and another is None:
+        if refused == SO:
             self.clearance.end_as_told(record)
             return
         if refused:
