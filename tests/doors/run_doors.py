@@ -7,7 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from doors.door import Door, Question, Told
-from executor import ActionPlan, ActionResult, Executor, RunOutcome, World
+from executor import ActionPlan, ActionResult, Executor, RunOutcome, RunStatus, World
 from executor.plans.execution_models import OFFERED
 from executor.workers.worker import Worker
 from planner import Domain
@@ -142,7 +142,9 @@ class NestedDoor(ExecutorDoor):
 
     async def answer(self, question: Question, answer: Any) -> Told:
         owner = self.executor if question.run in self.inner else self.outer
-        await owner.resume(question.run, answers={question.name: answer})
+        outcome = await owner.resume(question.run, answers={question.name: answer})
+        if outcome.status is RunStatus.FAILED:  # refused: whoever began the outer run, which is over, is told
+            return Told.of(outcome)
         return await self.ask()
 
     async def resume(self) -> Told | None:
