@@ -57,7 +57,7 @@ def select_search(
     ground: GroundHtn, problem: HtnProblem, incumbent: HtnIncumbent, options: SolveOptions, limits: LimitsWithDescent
 ) -> Steps:
     """Return the search for `ground`: by labels where there are budgets, the one that was asked for, or a portfolio."""
-    if problem.classical.budgets:
+    if ground.task.allowances:
         from htn.resources import search_within_budgets
 
         return search_within_budgets(ground, problem, incumbent, options)

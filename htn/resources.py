@@ -103,13 +103,10 @@ def search_within_budgets(
 ) -> Steps:
     """Search by labels for the cheapest plan that keeps the budgets; the options may name a search of `LABELLED`.
 
-    Where no plan keeps them, `run.excluded` says why. Raises as `planner.resources.label_setting.allowances` does.
+    Where no plan keeps them, `run.excluded` says why.
     """
-    classical = problem.classical
     search_by = _search_by_costs(ground, problem, incumbent)
-    spending = portfolio.spending_of(
-        ground.task, classical, incumbent.run, search_by, lambda moves: tree_of(ground, moves).steps
-    )
+    spending = portfolio.spending_of(ground.task, incumbent.run, search_by, lambda moves: tree_of(ground, moves).steps)
     guided = options.search != "uniform" and options.heuristic != "blind"
     packed = PackedHierarchy(ground, kernels.load_kernels(), incumbent.limits.check)
     if options.search or options.heuristic:
@@ -119,7 +116,7 @@ def search_within_budgets(
         ending = yield from portfolio.share_turns(
             spending, options.mode, lambda sums: _search_labels(packed, spending, sums), turns
         )
-    return portfolio.note_conclusion(spending, classical, ending)
+    return portfolio.note_conclusion(spending, ending)
 
 
 def _search_by_costs(ground: GroundHtn, problem: HtnProblem, incumbent: HtnIncumbent) -> CostSearch:

@@ -15,7 +15,8 @@ from htn.search.htn_incumbent import HtnIncumbent
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
-from planner.model.domain import creates_objects, may_find_out
+from planner.model.constructs import Construct, constructs_of, name_constructs
+from planner.model.domain import may_find_out
 from planner.model.problem import NumericMetric
 from planner.options import Solve, SolveOptions
 from planner.plan import Result, Status, unsupported_result
@@ -128,8 +129,8 @@ def refuse_unsupported(problem: HtnProblem, options: SolveOptions, *_: object) -
     for name in ("pruning", "expansion_limit", "on_expansion"):
         if getattr(options, name):
             raise InputError(f"`{name}` is for classical problems", hint="leave it out")
-    refused = refuse_constructs(problem.classical, takes=("budgets",))
-    if refused is None and options.search is not None and problem.classical.budgets:
+    refused = refuse_constructs(problem.classical, takes=(Construct.BUDGETS,))
+    if refused is None and options.search is not None and Construct.BUDGETS in constructs_of(problem.classical):
         from planner.resources.resource_portfolio import refuse_without_labels
 
         return refuse_without_labels(options.search, "count what budgets limit")
@@ -143,8 +144,7 @@ def refuse_beside_numbers(problem: HtnProblem, options: SolveOptions, *_: object
     classical = problem.classical
     has = {
         "depth-first search": options.search == "depth-first",
-        "actions that create objects": creates_objects(classical.domain),
-        "budgets": bool(classical.budgets),
+        **dict.fromkeys(name_constructs(classical, (Construct.CREATION, Construct.BUDGETS)), True),
         f"soft goals beside the metric '{classical.metric}'": isinstance(classical.metric, NumericMetric)
         and bool(classical.goal.soft),
     }

@@ -16,11 +16,12 @@ from collections.abc import Collection, Iterable, Mapping
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from htn.verification.plan_verification import validate
 from planner.compilations import Compilation, object_creation, same_steps
+from planner.compilations.budgets import budget_spending
 from planner.compilations.creation_rounds import Creation, CreationRounds, creations_of, rule_sizes
-from planner.compilations.soft_goals import WishSolver, budget_spending, forgo_name, grant_name
+from planner.compilations.soft_goals import WishSolver, forgo_name, grant_name
 from planner.compilations.trajectory_constraints import compile_constraints as compile_classical_constraints
 from planner.lightweight import Final, replace
-from planner.model import COST, Action, Atom, Goal, Metric, NumericMetric, Problem, TypeHierarchy
+from planner.model import Action, Atom, Goal, Metric, NumericMetric, Problem, TypeHierarchy
 from planner.model.domain import creates_objects
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Result, Step
@@ -48,7 +49,7 @@ def compile_wishes(problem: HtnProblem) -> Compilation:
     """
     plain = compile_constraints(problem).problem
     wishes = plain.classical.goal.soft
-    classical = budget_spending(plain.classical) if COST in plain.classical.budgets else plain.classical
+    classical = budget_spending(plain.classical)
     special, tasks, methods = dict[str, Action](), dict[str, Task](), dict[str, Method]()
     for place, wish in enumerate(wishes):
         finding = Action(grant_name(place), requires=wish.condition, cost=(0,))

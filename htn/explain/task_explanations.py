@@ -20,6 +20,7 @@ from planner.garbage_collection import pause_collector
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits
 from planner.model import Constraint, Problem
+from planner.model.constructs import Construct, constructs_of
 from planner.options import ANY_PLAN
 from planner.plan import Plan, StoppedBy
 
@@ -86,12 +87,12 @@ def explain_unsolvable(problem: HtnProblem, limits: Limits) -> WhyNot:
             _explain_tasks(compile_constraints(problem).problem, limits), problem.classical.constraints
         )
     # that there is a plan would have been found without looking at budgets
-    return replace(found, conflicts=demanded.conflicts, solvable=found.solvable and not problem.classical.budgets)
+    return replace(found, conflicts=demanded.conflicts, solvable=found.solvable and not problem.classical.is_limited)
 
 
 def has_demands(problem: Problem) -> bool:
     """Return whether plans must do more than reach the goal: there are constraints, or budgets."""
-    return bool(problem.budgets) or any(each.utility is None for each in problem.constraints)
+    return not constructs_of(problem).isdisjoint((Construct.BUDGETS, Construct.CONSTRAINTS))
 
 
 def _explain_conflicts(problem: HtnProblem, limits: Limits) -> WhyNot:

@@ -14,6 +14,7 @@ from planner.compilations.adl import compile_adl
 from planner.errors import UnsupportedError
 from planner.garbage_collection import pause_collector
 from planner.grounding.action_tables import common_resolution
+from planner.grounding.allowances import with_allowances
 from planner.grounding.ground import Groups, build_frame, find_mutex_groups, instantiate_reached, reach
 from planner.grounding.instantiate import parts_of
 from planner.grounding.joins import Row
@@ -190,7 +191,7 @@ def ground(problem: HtnProblem, limits: Limits) -> GroundHtn:
         limits.check()
         hierarchy = _Numbering(actions, methods, instances, entries).build(frame, source)
         if numeric is None:
-            return hierarchy
+            return replace(hierarchy, task=with_allowances(hierarchy.task, problem.classical))
         return replace(hierarchy, numeric=numeric.make_task(hierarchy.task, numbers, actions.number))
 
 

@@ -345,7 +345,7 @@ class LimitsWithDescent(Limits):
         There is no descent either unless `lifted`.
         """
         alone = options.names[0] is not None or options.mode == "optimal"
-        enough = options.mode == "first" and not problem.classical.budgets
+        enough = options.mode == "first" and not problem.classical.is_limited
         descent = None if alone or not lifted else LiftedDescent(problem, incumbent)
         return cls(incumbent.limits, descent, incumbent.run, enough=enough)
 

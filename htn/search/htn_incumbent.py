@@ -16,6 +16,7 @@ from planner.options import SolveOptions
 from planner.plan import Plan
 from planner.portfolio.incumbent import Incumbent
 from planner.resources import spent
+from planner.semantics.spending import find_exceeded
 from planner.validation.verdict import Verdict
 
 
@@ -157,7 +158,7 @@ class HtnIncumbent(Incumbent):
 
         Before grounding ends, costs are rounded up to the problem's units.
         """
-        if not _keeps_budgets(plan):
+        if not keeps_budgets(plan):
             return
         resolution = self._ground.task.resolution if self._ground else 1
         cost = ceil(plan.cost * resolution)
@@ -183,7 +184,7 @@ class HtnIncumbent(Incumbent):
         return validate(self._source, plan)
 
 
-def _keeps_budgets(plan: Plan) -> bool:
-    budgets = plan.problem.classical.budgets
-    within = COST not in budgets or plan.cost <= budgets[COST]
-    return within and all(used <= most for name, (used, most) in spent(plan).items() if name in budgets)
+def keeps_budgets(plan: Plan) -> bool:
+    """Return whether `plan`, of a hierarchical problem, keeps the budgets."""
+    amounts = {name: used for name, (used, _) in spent(plan).items()}
+    return not any(True for _ in find_exceeded(plan.problem.classical, {**amounts, COST: plan.cost}))

@@ -13,7 +13,7 @@ from htn import kernels
 from htn.compilations.htn_reductions import compile_constraints, compile_wishes, remove_wishes
 from htn.grounding.ground_htn import GroundHtn, ground, refuse_numbers
 from htn.model import HtnProblem
-from htn.search.htn_incumbent import plan_of, tree_of
+from htn.search.htn_incumbent import keeps_budgets, plan_of, tree_of
 from htn.search.packed_hierarchy import PackedHierarchy
 from htn.search.task_networks import NetworkSpace, Node
 from htn.verification.plan_verification import validate
@@ -22,6 +22,7 @@ from planner.errors import UnsupportedError
 from planner.jit.common_kernel import INFINITE
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Finishing, Limits
+from planner.model.constructs import Construct
 from planner.model.domain import creates_objects
 from planner.plan import Plan
 from planner.portfolio.incumbent import refuse_constructs
@@ -303,7 +304,8 @@ def candidates(problem: HtnProblem, limits: Limits, options: CandidateOptions) -
     refuse_numbers(problem, "in candidates of tasks")
     if problem.classical.unknown:
         raise UnsupportedError("candidates of tasks where facts are unknown")
-    refused = refuse_constructs(problem.classical, takes=("budgets", "soft goals", "soft constraints"))
+    takes = (Construct.BUDGETS, Construct.SOFT_GOALS, Construct.SOFT_CONSTRAINTS)
+    refused = refuse_constructs(problem.classical, takes)
     if refused is not None:
         raise UnsupportedError(
             refused.reason.removesuffix(" yet").replace("search", "the search for candidates of tasks")
@@ -365,7 +367,7 @@ class PlanMaker:
             verdict = validate(self._unlimited, plan)
             if not verdict.valid:
                 raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-            if self._problem.classical.budgets and not validate(self._problem, plan).valid:
+            if not keeps_budgets(plan):
                 return None
         if not self._problem.classical.wishes:
             return plan

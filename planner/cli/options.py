@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from planner.cli.parser import Parser, choice_of, read_amount, read_gibibytes, read_positive_number, read_seconds
+from planner.compilations.budgets import with_budgets
 from planner.errors import InputError, Location, PlanError, did_you_mean
 from planner.language.loading.load import is_file, is_text, load
 from planner.lightweight import TYPE_CHECKING, Any, replace
@@ -126,7 +127,7 @@ def _add_limits(problem: Problem, budget: list[tuple[str, Number]] | None, deadl
             if name not in known:
                 hint = did_you_mean(name, known) or f"there are {', '.join(known)}"
                 raise InputError(f"no action uses '{name}'", hint=hint)
-        problem = replace(problem, budgets={**problem.budgets, **dict(budget)})
+        problem = with_budgets(problem, dict(budget))
     return problem if deadline is None else replace(problem, deadline=deadline)
 
 

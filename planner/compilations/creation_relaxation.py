@@ -43,7 +43,7 @@ from planner.model.formulas import (
 from planner.model.problem import Goal, Problem
 from planner.model.unknown_facts import instances_of
 from planner.plan import Step, divide_exactly
-from planner.task.ground_task import INFINITY, Task, bits
+from planner.task.ground_task import INFINITY, Allowance, Task, bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,19 +210,15 @@ def _find_needed_facts(task: Task) -> Iterator[Atom | Not]:
         waiting += more
 
 
-def bound_uses(relaxation: Relaxation, limits: Limits) -> dict[str, Number]:
-    """Return what all plans use at least of each resource with a budget. Raises `LimitReached`."""
-    from planner.resources.label_setting import allowances, cost_allowance
+def bound_uses(relaxation: Relaxation, limits: Limits) -> Iterator[tuple[Allowance, int]]:
+    """Yield each budget, with the units that all plans use of it at least. Raises `LimitReached`."""
+    from planner.grounding.allowances import find_allowances
 
     problem, task = relaxation.problem, relaxation.task
-    budgeted = replace(relaxation.pooled.problem, budgets=problem.budgets)
-    found = {}
-    for allowance in (*allowances(budgeted, task), cost_allowance(budgeted, task)):
-        if allowance.name in problem.budgets:
-            estimate = LmCut(relax(task, allowance.uses), len(allowance.uses), limits.check)
-            needed = Evaluation(estimate, bits(task.initial), []).find_landmarks(INFINITY)
-            found[allowance.name] = allowance.as_amount(needed) if needed < INFINITY else 0
-    return found
+    for allowance in find_allowances(replace(relaxation.pooled.problem, budgets=problem.budgets), task):
+        estimate = LmCut(relax(task, allowance.uses), len(allowance.uses), limits.check)
+        needed = Evaluation(estimate, bits(task.initial), []).find_landmarks(INFINITY)
+        yield allowance, needed if needed < INFINITY else 0
 
 
 def bound_costs(relaxation: Relaxation, limits: Limits) -> CreationBounds:

@@ -18,6 +18,7 @@ from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.object_creation import add_placeholders, compile_object_creation, created_types, map_plan_back
 from planner.compilations.placeholder_pools import PooledProblem, Pools, number_placeholders
 from planner.compilations.pool_selection import relax_creation
+from planner.grounding.allowances import with_allowances
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import LimitReached, Limits, read_clock
 from planner.model.actions import Action
@@ -397,7 +398,8 @@ class ClassicalRounds(CreationRounds):
             first = count_copies(self._relaxation, limits)
             if first == 1 and self._relaxation.ground_pooled is not None:
                 pooled = replace(self._relaxation.pooled.problem, budgets=self.problem.budgets)
-                self.prepared = pooled, self._relaxation.ground_pooled
+                ground = self._relaxation.ground_pooled
+                self.prepared = pooled, lambda more: with_allowances(ground(more), pooled)
             if self.options.mode != "first" and not self.problem.unknown:
                 bounds = bound_costs(self._relaxation, limits)
                 creations = [replace(each, rest=bounds.without_kind(each.kind)) for each in creations]
@@ -437,9 +439,9 @@ class ClassicalRounds(CreationRounds):
         if relaxation is None or not self.problem.budgets or self.problem.unknown or relaxation.is_unreachable:
             return ""
         with contextlib.suppress(LimitReached):
-            for name, needed in bound_uses(relaxation, self.limits.share(PREPARING)).items():
-                if needed > self.problem.budgets[name]:
-                    return f"every plan uses {needed} or more of {name}, and its budget is {self.problem.budgets[name]}"
+            for allowance, needed in bound_uses(relaxation, self.limits.share(PREPARING)):
+                if needed > allowance.most:
+                    return f"every plan {allowance.describe_use(needed)} or more, and the budget is {allowance.budget}"
         return ""
 
     def is_proved(self, steps: int) -> bool:

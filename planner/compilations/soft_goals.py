@@ -15,13 +15,14 @@ from collections.abc import Collection, Iterable, Sequence
 
 from planner.compilations import Compilation
 from planner.compilations.adl import compile_adl, keep_items_busy
+from planner.compilations.budgets import budget_spending
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.trajectory_constraints import MARK, compile_constraints
 from planner.lightweight import TYPE_CHECKING, Any, Final, replace
 from planner.model.actions import Action, Literal, NumericEffect, positive_atoms
 from planner.model.domain import Function, Predicate
 from planner.model.formulas import TRUE, Arithmetic, Atom, Formula, Not, Number, Variable, conjunction, conjuncts
-from planner.model.problem import COST, Goal, Metric, NumericMetric, Problem
+from planner.model.problem import Goal, Metric, NumericMetric, Problem
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact_sum
 from planner.problem_kinds import classical_of
@@ -115,8 +116,6 @@ def _name_in_atom(atom: Atom) -> Atom:
     return Atom(f"{STAGE}-{atom.args[0]}") if atom.predicate == STAGE else atom
 
 
-SPENT: Final = "@spent"
-"""The resource that stands for the cost of steps under a budget, since the compiled cost includes forgone wishes."""
 END: Final = "@end"
 _GRANT: Final = "@grant-"
 _FORGO: Final = "@forgo-"
@@ -130,7 +129,7 @@ def compile_wishes(problem: Problem, *, whole: bool = False) -> Compilation:
     """
     plain = compile_constraints(compile_adl(problem if whole else remove_irrelevant_actions(problem)).problem).problem
     hard, soft = plain.goal.hard, plain.goal.soft
-    plain = budget_spending(plain) if COST in plain.budgets else plain
+    plain = budget_spending(plain)
     end = as_pointer_move(Action(END, requires=hard), END, 0, 1, 0)
     special = [end, *make_wish_actions([wish.condition for wish in soft], [wish.utility for wish in soft], 1)]
     found = add_stages(plain, special, hard, 1 + len(soft), first_only=True)
@@ -192,18 +191,7 @@ def granted_places(names: Iterable[str]) -> frozenset[int]:
     return frozenset([int(name.removeprefix(_GRANT)) for name in names if name.startswith(_GRANT)])
 
 
-def budget_spending(plain: Problem) -> Problem:
-    """Replace the budget on the cost of `plain` by one on a resource of which each step uses its cost."""
-    actions = {
-        name: replace(action, uses={**action.uses, SPENT: (1,) if plain.metric is Metric.LENGTH else action.cost})
-        for name, action in plain.domain.actions.items()
-    }
-    budgets = {SPENT if name == COST else name: limit for name, limit in plain.budgets.items()}
-    return replace(plain, domain=replace(plain.domain, actions=actions), budgets=budgets)
-
-
 _MONITOR: Final = re.compile(rf"nothing makes this part of the goal true: .*?{MARK}(\d+).*", re.DOTALL)
-_SPENDING: Final = re.compile(rf"uses (\S+) of {SPENT}")
 
 
 def solve_with_wishes(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
@@ -268,4 +256,4 @@ class WishSolver:
         monitor = _MONITOR.fullmatch(reason)
         if monitor is not None:
             return f"nothing can keep this constraint: {self._classical.constraints[int(monitor[1])]}"
-        return _SPENDING.sub(r"costs \1", reason).replace(SPENT, COST)
+        return reason

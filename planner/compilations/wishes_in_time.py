@@ -9,7 +9,7 @@ changes nothing else, so that it takes no time.
 from __future__ import annotations
 
 from planner.compilations import Compilation
-from planner.compilations.budgets_as_numbers import compile_budgets
+from planner.compilations.budgets import compile_budgets
 from planner.compilations.soft_goals import FORGONE, WishSolver, forgo_name, value_plan
 from planner.errors import UnsupportedError
 from planner.lightweight import Final, dataclass, replace

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from planner.compilations.budgets import with_budgets
 from planner.compilations.foils import ConstraintFoil, Foil, FoilKind, Intervention, StepFoil, StepSet
 from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.lightweight import Final, dataclass, replace
@@ -361,10 +362,7 @@ class QuestionReader:
         if plain == "deadline":
             return Intervention(f"deadline {amount}", lambda found: replace(found, deadline=amount))
         if name == COST or name in resources_of(problem.domain):
-            changed = {name: amount}
-            return Intervention(
-                f"{name} <= {amount}", lambda found: replace(found, budgets={**found.budgets, **changed})
-            )
+            return Intervention(f"{name} <= {amount}", lambda found: with_budgets(found, {name: amount}))
         if name in problem.capacity:
             return Intervention(
                 f"{name} = {amount}", lambda found: replace(found, capacity={**found.capacity, name: amount})

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from planner.compilations.budgets import budget_spending
 from planner.compilations.creation_rounds import LARGEST_RULE, add_enough_placeholders
 from planner.compilations.normal_form import normalise
 from planner.compilations.object_creation import compile_object_creation
-from planner.compilations.soft_goals import budget_spending
 from planner.compilations.unlisted_objects import may_find_more, suppose_found
 from planner.explain.comparison_facts import compile_comparisons
 from planner.explain.conflicts import Conflict, find_conflicts
@@ -18,7 +18,7 @@ from planner.explain.near_misses import Relaxed
 from planner.explain.smallest_change import Change, Finding, find_smallest_change
 from planner.explain.unreachable_goals import Missing, Unreachable, explain_unreachable_goals
 from planner.limits import LimitReached, Limits
-from planner.model import COST, Problem
+from planner.model import Problem
 from planner.model.domain import creates_objects, lists_patterns, may_find_out
 from planner.model.problem import is_numeric
 from planner.options import ANY_PLAN
@@ -211,7 +211,7 @@ def _find_unreachable_with_numbers(problem: Problem, limits: Limits) -> tuple[Un
 
 def _diagnose(problem: Problem, source: Problem, limits: Limits) -> Diagnosis:
     """Return why `problem` has no plan; assumptions are facts that `source` declares."""
-    counted = budget_spending(problem) if COST in problem.budgets else problem  # assumptions have a price of their own
+    counted = budget_spending(problem)  # assumptions have a price of their own
     try:
         relaxed = Relaxed(normalise(counted), limits)
         unreachable, shortfall = explain_unreachable_goals(problem, relaxed)
@@ -247,7 +247,7 @@ def _diagnose_numbers(problem: Problem, limits: Limits, source: Problem | None =
 def find_conflicts_besides_goal(problem: Problem, limits: Limits) -> tuple[Conflict, ...]:
     """Return the conflicts that are found in half of the time, where there are demands besides the goal."""
     hard = any(each.utility is None for each in problem.constraints)
-    if not (hard or problem.budgets or problem.deadline is not None):
+    if not (hard or problem.is_limited):
         return ()
     return find_conflicts(problem, limits.share(1 / 2))
 

@@ -23,6 +23,7 @@ from planner.errors import InputError
 from planner.garbage_collection import pause_collector
 from planner.grounding import instantiate
 from planner.grounding.action_tables import ActionTable, Column, common_resolution, make_cost_function
+from planner.grounding.allowances import with_allowances
 from planner.grounding.instantiate import FactTable, Literal, RawAction, RawRule, Residuals, as_actions, parts_of
 from planner.grounding.joins import Row, batches, getter
 from planner.grounding.mutex_groups import Group, MutexFinder, partition_facts
@@ -279,14 +280,14 @@ class ActionBuilder:
 def ground(problem: Problem, limits: Limits, *, whole: bool = False) -> Task:
     """Ground `problem` to its reachable and relevant part, with mutex groups as variables and constraints compiled.
 
-    With `whole`, keep irrelevant actions and facts, too. If no relaxed plan reaches the goal, the task has only
-    `unreachable_goal`. Raises `LimitReached` at a limit, and `InputError` for costs without a value and axioms that
-    are not stratified.
+    The task has the budgets of `problem`. With `whole`, keep irrelevant actions and facts, too. If no relaxed plan
+    reaches the goal, the task has only `unreachable_goal`. Raises `LimitReached` at a limit, and `InputError` for costs
+    and uses without a value, and for axioms that are not stratified.
     """
     refuse_numbers(problem, "in this search")
     refuse_time(problem, "in this search")
     with pause_collector():
-        return ground_adl(compile_to_adl(problem, whole=whole), limits, {}, whole=whole)
+        return with_allowances(ground_adl(compile_to_adl(problem, whole=whole), limits, {}, whole=whole), problem)
 
 
 def ground_adl(source: Problem, limits: Limits, together: Mapping[str, str], *, whole: bool = False) -> Task:

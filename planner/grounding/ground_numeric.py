@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
-from planner.compilations.budgets_as_numbers import compile_budgets
+from planner.compilations.budgets import compile_budgets
 from planner.compilations.number_abstraction import NumberAbstraction, abstract_numbers
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.garbage_collection import pause_collector

@@ -14,11 +14,10 @@ from planner.lab.landmark_graph import LandmarkGraph, LmCutLandmarks, find_cuts,
 from planner.lab.pair_mutexes import PairMutexes, find_pair_mutexes
 from planner.lab.relaxed_solutions import RelaxedSolution, find_relaxed_solution
 from planner.lab.state_space import Fact, GroundState, StateSpace
-from planner.lightweight import replace
+from planner.lightweight import Final, replace
 from planner.limits import Limits, check_limits
 from planner.model import Atom, Formula, Goal, Not, Problem
-from planner.model.domain import creates_objects
-from planner.model.unknown_numbers import find_unread
+from planner.model.constructs import Construct, name_constructs
 from planner.problem_kinds import AnyProblem, resolve_classical
 from planner.task.ground_task import Task
 
@@ -125,18 +124,13 @@ def ground(
     return _ground(classical, whole=whole)
 
 
+REFUSED: Final = frozenset(Construct).difference([Construct.CONSTRAINTS])
+"""Constructs that a ground form would leave out."""
+
+
 def refuse_constructs(problem: Problem) -> None:
     """Raise `UnsupportedError` if `problem` has a construct that its ground form would leave out."""
-    has = {
-        "actions that create objects": creates_objects(problem.domain),
-        "unknown facts": bool(problem.unknown),
-        "unknown numbers": bool(find_unread(problem)),
-        "soft goals": bool(problem.goal.soft),
-        "soft constraints": any(each.utility is not None for each in problem.constraints),
-        "budgets": bool(problem.budgets),
-        "deadlines": problem.deadline is not None,
-    }
-    constructs = [construct for construct, there in has.items() if there]
+    constructs = name_constructs(problem, REFUSED)
     if constructs:
         raise UnsupportedError(f"{', '.join(constructs)} in a ground problem", "solve(…) takes them, one by one")
 

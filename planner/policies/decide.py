@@ -16,10 +16,10 @@ from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.garbage_collection import pause_collector
 from planner.lightweight import Any, Final, cast, replace
 from planner.limits import LimitReached, Limits, check_limits, never
-from planner.model import COST, Formula, Number, Problem
+from planner.model import Formula, Number, Problem
+from planner.model.constructs import Construct, name_constructs
 from planner.model.domain import creates_objects, lists_patterns
 from planner.model.problem import NumericMetric, is_numeric
-from planner.model.unknown_numbers import find_unread
 from planner.options import check_simulations
 from planner.plan import Statistics, Status, StoppedBy
 from planner.policies.decision import GUIDE, Aim, Decision, Hopes, Objective
@@ -355,23 +355,26 @@ def _check_arguments(objective: Any, penalty: Any, search: str | None) -> None:
         raise InputError("only the objective COST weighs a penalty", hint="objective=Objective.COST, or no penalty")
 
 
+BESIDE_NUMBERS: Final = (
+    Construct.UNKNOWN,
+    Construct.UNKNOWN_NUMBERS,
+    Construct.CONSTRAINTS,
+    Construct.SOFT_CONSTRAINTS,
+    Construct.BUDGETS,
+)
+"""Constructs that policies do not take in a problem with numbers."""
+
+
 def unsupported_construct_of(problem: Problem) -> str:
     """Return a construct of `problem` that policies do not support; "" where they support all."""
     if problem.constraints and problem.unknown:
         return "constraints where facts are unknown"
-    if COST in problem.budgets and problem.unknown:
-        return "a budget on the cost where facts are unknown"
     if problem.deadline is not None:
         return "deadlines"
     if is_numeric(problem):
-        has = {
-            "unknown facts": bool(problem.unknown),
-            "unknown numbers": bool(find_unread(problem)),
-            "budgets": bool(problem.budgets),
-            "constraints": bool(problem.constraints),
-            f"the metric '{problem.metric}'": isinstance(problem.metric, NumericMetric),
-        }
-        beside = next((what for what, there in has.items() if there), None)
+        beside = name_constructs(problem, BESIDE_NUMBERS)
+        if isinstance(problem.metric, NumericMetric):
+            beside.append(f"the metric '{problem.metric}'")
         if beside:
-            return f"{beside} in a problem with numbers"
+            return f"{beside[0]} in a problem with numbers"
     return "actions that create objects" if creates_objects(problem.domain) else ""

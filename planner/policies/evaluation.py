@@ -22,6 +22,7 @@ from planner.policies.policy_iteration import solve_linear_system
 from planner.problem_kinds import resolve_classical
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Objection, Simulation, bind_parameters
+from planner.semantics.spending import add_up, find_exceeded
 from planner.semantics.step_effects import Changes, uses_of
 
 
@@ -225,15 +226,13 @@ class World:
 
     def spend(self, state: Any, step: Step, spent: Spent) -> Spent:
         """Return the amounts of the budgets that are spent after `step`; raise `PlanError` where one is exceeded."""
-        if not self.problem.budgets:
+        if not self.problem.is_limited:
             return ()
         action = self.problem.domain.actions[step.action]
         uses = {**uses_of(self.problem, action, bind_parameters(action, step)), COST: state.cost(step)}
-        before = dict(spent)
-        after = {name: exact_sum([before.get(name, 0), uses.get(name, 0)]) for name in self.problem.budgets}
-        for name, amount in after.items():
-            if amount > self.problem.budgets[name]:
-                raise PlanError(f"{step} takes the {name} to {amount}, over the budget of {self.problem.budgets[name]}")
+        after = add_up(self.problem, [dict(spent), uses])
+        for name, amount, most in find_exceeded(self.problem, after):
+            raise PlanError(f"{step} takes the {name} to {amount}, over the budget of {most}")
         return tuple(after.items())
 
     def worth(self, state: Any) -> tuple[bool, float]:

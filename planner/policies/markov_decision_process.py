@@ -24,14 +24,14 @@ from planner.compilations.determinization import (
 )
 from planner.compilations.trajectory_constraints import MARK, compile_constraints, is_monitor
 from planner.garbage_collection import pause_collector
+from planner.grounding.allowances import find_allowances
 from planner.grounding.ground import ground_adl
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
 from planner.limits import Limits
-from planner.model import COST, TRUE, Action, Atom, Goal, Not, Number, Predicate, Problem, When
+from planner.model import TRUE, Action, Atom, Goal, Not, Number, Predicate, Problem, When
 from planner.model.formulas import conjunction, conjuncts
 from planner.model.problem import is_numeric
 from planner.plan import Step, exact
-from planner.resources.label_setting import Allowance, allowances, cost_allowance
 from planner.semantics.simulation import Simulation
 from planner.task.ground_task import ConditionalEffect, GroundAction, State, Task, bits
 from planner.task.numeric_space import NO_STATE, NumericSpace
@@ -57,8 +57,7 @@ class Purse:
     @classmethod
     def of(cls, problem: Problem, task: Task) -> Purse:
         """Return the budgets of `problem`; raises `InputError` where a static value is missing."""
-        kept: list[Allowance] = [cost_allowance(problem, task)] if COST in problem.budgets else []
-        kept += allowances(problem, task)
+        kept = find_allowances(problem, task)
         if not kept:
             return EMPTY
         return cls(

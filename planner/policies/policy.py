@@ -12,6 +12,7 @@ from planner.lightweight import Any, dataclass, field, replace
 from planner.model import COST, Atom, Number, Problem
 from planner.model.arithmetic import Exact, exact_value
 from planner.plan import Step, exact, json_number
+from planner.semantics.spending import find_left
 
 Values = tuple["Exact | None", ...]
 Key = tuple[frozenset[Atom], frozenset[Atom]]
@@ -115,9 +116,9 @@ class Policy:
         open_ = self.watched.intersection(unknown)
         now = _key_of(self.nodes[0].values, values or {})
         found = [self.nodes[number] for number in self._places.get((key - open_, open_, now), ())]
-        if not self.problem.budgets:
+        left = find_left(self.problem, spent or {})
+        if not left:
             return found[0] if found else None
-        left = {name: budget - (spent or {}).get(name, 0) for name, budget in self.problem.budgets.items()}
         within = [node for node in found if all(left[name] >= amount for name, amount in node.left.items())]
         return max(within, key=lambda node: (node.left.get(COST, 0), sum(node.left.values())), default=None)
 

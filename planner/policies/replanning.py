@@ -21,11 +21,10 @@ from planner.policies.markov_decision_process import NOTHING, Graph, Left, Proce
 from planner.policies.policy_iteration import Solution, find_best_policy
 from planner.portfolio.portfolio import run_portfolio
 from planner.portfolio.workplace import Workplace
-from planner.resources.label_setting import Allowance
 from planner.resources.resource_portfolio import Spending, cost_search_of, search_within
 from planner.search import Run, Space
 from planner.search.search_run import Steps
-from planner.task.ground_task import INFINITY, ConditionalEffect, GroundAction, State, Task, bits, facts_of
+from planner.task.ground_task import INFINITY, Allowance, ConditionalEffect, GroundAction, State, Task, bits, facts_of
 
 FINE: Final = 1024
 """Prices are costs times FINE; a free step has price 1."""

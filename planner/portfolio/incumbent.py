@@ -11,7 +11,8 @@ from planner.lightweight import TYPE_CHECKING, Final, replace
 from planner.limits import CallbackError, Finishing, LimitReached, Limits
 from planner.model import DomainModel, Number, Problem
 from planner.model.arithmetic import exact_value
-from planner.model.domain import creates_objects, uncertain_actions
+from planner.model.constructs import Construct, name_constructs
+from planner.model.domain import uncertain_actions
 from planner.model.problem import NumericMetric
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, divide_exactly, unsupported_result
@@ -228,34 +229,29 @@ class Incumbent:
         self._on_progress(Progress(self._validated_plan(), self._bound(), self.limits.elapsed, self._statistics()))
 
 
-def refuse_constructs(problem: Problem, takes: Collection[str] = ()) -> Result | None:
+COMPILED_AWAY: Final = (
+    Construct.UNKNOWN,
+    Construct.SOFT_GOALS,
+    Construct.SOFT_CONSTRAINTS,
+    Construct.BUDGETS,
+    Construct.DEADLINE,
+)
+"""Constructs that no search takes by itself."""
+SHARED: Final = (Construct.CREATION, Construct.UNKNOWN, Construct.BUDGETS, Construct.DEADLINE)
+"""Constructs for which several searches share the work."""
+
+
+def refuse_constructs(problem: Problem, takes: Collection[Construct] = ()) -> Result | None:
     """Return a refusal if `problem` has a construct that search does not support, except those in `takes`."""
-    has = {
-        "unknown facts": bool(problem.unknown),
-        "soft goals": bool(problem.goal.soft),
-        "soft constraints": any(each.utility is not None for each in problem.constraints),
-        "budgets": bool(problem.budgets),
-        "deadlines": problem.deadline is not None,
-    }
-    constructs = [construct for construct, there in has.items() if there and construct not in takes]
-    if not constructs:
-        return None
-    return unsupported_result(f"search does not take {constructs[0]} yet")
+    named = name_constructs(problem, [each for each in COMPILED_AWAY if each not in takes])
+    return unsupported_result(f"search does not take {named[0]} yet") if named else None
 
 
 def refuse_plain(problem: Problem, options: SolveOptions, *_: object) -> Result | None:
     """Return a refusal of plain search if `problem` has a construct for which several searches share the work."""
-    if not options.plain:
-        return None
-    has = {
-        "actions that create objects": creates_objects(problem.domain),
-        "unknown facts": bool(problem.unknown),
-        "budgets": bool(problem.budgets),
-        "deadlines": problem.deadline is not None,
-    }
-    constructs = [construct for construct, there in has.items() if there]
-    reason = f"plain search does not take {', '.join(constructs)}: several searches share that work"
-    return unsupported_result(reason) if constructs else None
+    named = name_constructs(problem, SHARED) if options.plain else []
+    reason = f"plain search does not take {', '.join(named)}: several searches share that work"
+    return unsupported_result(reason) if named else None
 
 
 def weaken_to_intended(domain: DomainModel, result: Result) -> Result:

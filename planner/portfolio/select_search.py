@@ -22,10 +22,10 @@ def select_search(problem: Problem, options: SolveOptions, workplace: Workplace,
 
         incumbent.caveat = NOT_ALL
         return search_with_deadline(workplace, problem, mode, name, heuristic)
-    if problem.budgets:
+    if workplace.task.allowances:
         from planner.resources.resource_portfolio import search_with_budgets
 
-        return search_with_budgets(workplace, problem, mode, name, heuristic)
+        return search_with_budgets(workplace, mode, name, heuristic)
     if name == "symbolic":
         return run_symbolic_alone(workplace, incumbent.limits)
     if options.plain:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from planner.compilations.adl import compile_adl, keep_items_busy
+from planner.compilations.budgets import without_budgets
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import COST, Atom, Number, Problem
@@ -16,6 +17,7 @@ from planner.plan import Plan, Result, Status, Step, StoppedBy, Supposition, exa
 from planner.repair.forbidden_steps import actions_of, forbid_actions
 from planner.repair.repair_search import add_spare_objects
 from planner.semantics.simulation import Simulation
+from planner.semantics.spending import add_up, is_overdrawn, subtract
 from planner.validation.validate import check_steps
 from planner.validation.verdict import Verdict
 
@@ -33,10 +35,7 @@ def subtract_costs(problem: Problem, steps: Iterable[Step]) -> Problem:
     """Return `problem` with the budgets that remain after `steps`, which fit it."""
     simulation, steps = Simulation(problem), list(steps)
     uses = [simulation.uses(step) | {COST: simulation.cost(step)} for step in steps]
-    left: dict[str, Number] = {
-        name: exact_sum([limits, *[-each.get(name, 0) for each in uses]]) for name, limits in problem.budgets.items()
-    }
-    return replace(problem, budgets=left)
+    return subtract(problem, add_up(problem, uses))
 
 
 def patch_within_limits(
@@ -55,7 +54,7 @@ def patch_within_limits(
     First `patch` the problem without limits: if that patch keeps them, no other is better. Otherwise return the
     cheapest plan that keeps them, whatever it keeps of the old plan. The deadline is for the returned steps alone.
     """
-    free = replace(problem, budgets={}, deadline=None)
+    free = replace(without_budgets(problem), deadline=None)
     share = None if limits.remaining is None else UNLIMITED_SHARE * limits.remaining
     found = patch(free, remaining, weight=weight, fixed=fixed, time_limit=share, **bans)
     if found.status is Status.UNSOLVABLE:
@@ -63,7 +62,7 @@ def patch_within_limits(
     rest = subtract_costs(after(add_spare_objects(problem, (*fixed, *remaining)), fixed), fixed)
     if found.steps is not None and check_steps(rest, found.steps).valid:
         return found
-    if any(left < 0 for left in rest.budgets.values()):
+    if is_overdrawn(rest):
         reason = "the budgets are used up"
         return replace(_without_steps(found), status=Status.UNSOLVABLE, reason=reason)
     if creates_objects(problem.domain):

@@ -11,16 +11,12 @@ Above them is a field for each budget, and a guard bit: a step that uses too muc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from operator import add, le
 
-from planner.grounding.action_tables import common_resolution, make_use_function
 from planner.lightweight import Any, Final, Protocol, dataclass
-from planner.model import COST, Number, Problem
-from planner.plan import exact
 from planner.search.astar import LifoOpenList
 from planner.search.search_run import DEAD_END, AdvisingHeuristic, Ending, Run, Steps
-from planner.task.ground_task import INFINITY, State, Task
+from planner.task.ground_task import INFINITY, Allowance, State
 from planner.task.successor_generator import Space
 
 PAUSE: Final = 8
@@ -217,49 +213,6 @@ def search_labels(
                     waiting.push(max(f, value), left[0], (new, left))
     run.raise_bound(run.limit)
     return Ending.EXHAUSTED
-
-
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """The `budget` on a resource in units, of which `resolution` make one: `most`, and the `uses` of actions."""
-
-    name: str
-    uses: list[int]
-    most: int
-    budget: Number
-    resolution: int
-
-    def as_amount(self, units: int) -> Number:
-        """Return a number of units as an amount of the problem."""
-        return exact(Decimal(units) / self.resolution)
-
-
-def allowances(problem: Problem, task: Task) -> list[Allowance]:
-    """Return the budgets of `problem` on resources that actions use.
-
-    Raises `InputError` for a missing static value, `DeclarationError` for a function that gives none.
-    """
-    return [
-        allowance
-        for name, budget in problem.budgets.items()
-        if name != COST and any((allowance := _make_allowance(name, budget, problem, task)).uses)
-    ]
-
-
-def _make_allowance(name: str, budget: Number, problem: Problem, task: Task) -> Allowance:
-    pickers = {action.name: make_use_function(name, action, problem) for action in problem.domain.actions.values()}
-    amounts = [pickers[action.step.action](action.step.arguments) for action in task.actions]
-    resolution = common_resolution(set(amounts))
-    return Allowance(
-        name, [int(amount * resolution) for amount in amounts], int(budget * resolution), budget, resolution
-    )
-
-
-def cost_allowance(problem: Problem, task: Task) -> Allowance:
-    """Return the budget on the cost; `most` is `INFINITY` if there is none."""
-    budget = problem.budgets.get(COST)
-    most = INFINITY if budget is None else int(budget * task.resolution)
-    return Allowance(COST, [action.cost for action in task.actions], most, budget or 0, task.resolution)
 
 
 class BudgetedSpace(Space):

@@ -13,17 +13,17 @@ from math import gcd
 
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.lightweight import Final, dataclass, field, replace
-from planner.model import COST, Problem
+from planner.model import COST
 from planner.plan import Result, Status, StoppedBy
 from planner.portfolio.portfolio import BLIND_STATES, search_anytime
 from planner.portfolio.tiers import Contender, run_at_most, take_turns
 from planner.portfolio.workplace import Workplace, heuristic_of
 from planner.resources import label_setting
-from planner.resources.label_setting import Allowance, Charges, ResourceLimits, allowances, cost_allowance
+from planner.resources.label_setting import Charges, ResourceLimits
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
 from planner.search.search_run import Steps
-from planner.task.ground_task import INFINITY, Task
+from planner.task.ground_task import INFINITY, Allowance, Task
 
 Weights = tuple[int, ...]
 """Weights of the cost and of each resource."""
@@ -72,13 +72,11 @@ class Spending:
             self.run.raise_bound(least)
             if least > self.cost.most:
                 keeping = f" that keeps the budgets on {self._join_names(others)}" if any(others) else ""
-                self.excluded = f"every plan{keeping} costs {self.cost.as_amount(least)} or more"
+                self.excluded = f"every plan{keeping} {self.cost.describe_use(least)} or more"
                 self.excluded += f", and the budget is {self.cost.budget}"
         elif bound > granted:
             one = next(each for weight, each in zip(others, self.allowances, strict=True) if weight)
-            self.excluded = (
-                f"every plan uses {one.as_amount(bound)} of {one.name} or more, and the budget is {one.budget}"
-            )
+            self.excluded = f"every plan {one.describe_use(bound)} or more, and the budget is {one.budget}"
 
     def _join_names(self, weights: Sequence[int]) -> str:
         return " and ".join(each.name for weight, each in zip(weights, self.allowances, strict=True) if weight)
@@ -190,14 +188,14 @@ def refuse_without_labels(search: str, what: str) -> Result | None:
 
 
 def search_with_budgets(
-    workplace: Workplace, problem: Problem, mode: str, search: str | None = None, heuristic: str | None = None
+    workplace: Workplace, mode: str, search: str | None = None, heuristic: str | None = None
 ) -> Steps:
-    """Search for the cheapest plan of `problem` that keeps its budgets.
+    """Search for the cheapest plan that keeps the allowances of the task.
 
     A named search in `LABELLED` uses labels; for others, the remaining budgets are part of the state. If no plan keeps
-    the budgets, `run.excluded` says why. Raises as `allowances` does.
+    the budgets, `run.excluded` says why.
     """
-    spending = spending_of(workplace.task, problem, workplace.run, cost_search_of(workplace))
+    spending = spending_of(workplace.task, workplace.run, cost_search_of(workplace))
     if search is None:
         ending = yield from search_within(workplace, spending, mode)
     elif search not in LABELLED:
@@ -205,7 +203,7 @@ def search_with_budgets(
     else:
         ending = yield from _search_labels(workplace, spending, select_label_heuristic(workplace, search, heuristic))
         ending = ending if workplace.run.trusted else Ending.INCOMPLETE
-    return note_conclusion(spending, problem, ending)
+    return note_conclusion(spending, ending)
 
 
 def _search_with_counters(workplace: Workplace, spending: Spending, search: str, heuristic: str | None) -> Steps:
@@ -229,19 +227,29 @@ def _search_with_counters(workplace: Workplace, spending: Spending, search: str,
     return Ending.INCOMPLETE if ending is Ending.EXHAUSTED and not workplace.is_safe(kind) else ending
 
 
-def spending_of(
-    task: Task, problem: Problem, run: Run, search: CostSearch, taken: Callable[[list[int]], list[int]] = list
-) -> Spending:
-    """Return the budgets of `problem`, and limit the cost of `run`; raises as `allowances` does."""
-    budget = cost_allowance(problem, task)
-    run.limit = min(run.limit, budget.most + 1)
-    return Spending(run, allowances(problem, task), budget, search, taken)
+def spending_of(task: Task, run: Run, search: CostSearch, taken: Callable[[list[int]], list[int]] = list) -> Spending:
+    """Return the allowances of `task`, and limit the cost of `run`."""
+    cost = cost_allowance(task)
+    run.limit = min(run.limit, cost.most + 1)
+    return Spending(run, resource_allowances(task), cost, search, taken)
 
 
-def note_conclusion(spending: Spending, problem: Problem, ending: Ending) -> Ending:
+def resource_allowances(task: Task) -> list[Allowance]:
+    """Return the allowances of `task` beside that on what its plans are charged."""
+    return [each for each in task.allowances if not each.is_charged]
+
+
+def cost_allowance(task: Task) -> Allowance:
+    """Return the allowance on what plans of `task` are charged; `most` is `INFINITY` if there is none."""
+    uses = [action.cost for action in task.actions]
+    unlimited = Allowance(COST, uses, INFINITY, 0, task.resolution, is_charged=True)
+    return next((each for each in task.allowances if each.is_charged), unlimited)
+
+
+def note_conclusion(spending: Spending, ending: Ending) -> Ending:
     """Set `run.excluded` if it is proved that no plan keeps the budgets; return `ending`."""
     if spending.run.plan is None and ending is Ending.EXHAUSTED and not spending.unsolvable:
-        spending.run.excluded = spending.excluded or _describe_budgets(spending, problem)
+        spending.run.excluded = spending.excluded or _describe_budgets(spending)
     return ending
 
 
@@ -272,8 +280,8 @@ def select_label_heuristic(workplace: Workplace, search: str, heuristic: str | N
     return name
 
 
-def _describe_budgets(spending: Spending, problem: Problem) -> str:
-    names = [*([COST] if COST in problem.budgets else []), *(each.name for each in spending.allowances)]
+def _describe_budgets(spending: Spending) -> str:
+    names = [each.name for each in (spending.cost, *spending.allowances) if each.most < INFINITY]
     return f"no plan keeps the budget{'s' if len(names) > 1 else ''} on {' and '.join(names)}"
 
 

@@ -21,6 +21,7 @@ from decimal import Decimal
 from heapq import heapify, heappop, heappush
 from operator import le
 
+from planner.compilations.budgets import with_budgets
 from planner.compilations.trajectory_constraints import is_monitor
 from planner.grounding.action_tables import common_resolution
 from planner.heuristics import REGISTRY as HEURISTICS
@@ -34,8 +35,13 @@ from planner.portfolio.portfolio import run_portfolio
 from planner.portfolio.search_history import Recorder
 from planner.portfolio.tiers import Contender, take_turns
 from planner.portfolio.workplace import Workplace
-from planner.resources.label_setting import ResourceLimits, Rest, Vector, allowances, cost_allowance
-from planner.resources.resource_portfolio import search_with_budgets, select_label_heuristic
+from planner.resources.label_setting import ResourceLimits, Rest, Vector
+from planner.resources.resource_portfolio import (
+    cost_allowance,
+    resource_allowances,
+    search_with_budgets,
+    select_label_heuristic,
+)
 from planner.scheduling.schedule import makespan
 from planner.search.astar import LifoOpenList
 from planner.search.search_run import Ending, Run, Steps
@@ -103,8 +109,8 @@ def make_sequential(problem: Problem) -> Problem:
         each.name: replace(each, uses={**each.uses, name: (least_term(each),)}) for each in domain.actions.values()
     }
     assert problem.deadline is not None
-    budgets = {**problem.budgets, name: problem.deadline}
-    return replace(problem, domain=replace(domain, actions=actions), budgets=budgets, deadline=None)
+    limited = with_budgets(problem, {name: problem.deadline})
+    return replace(limited, domain=replace(domain, actions=actions), deadline=None)
 
 
 def _for_problem(plan: Plan | None, problem: Problem) -> Plan | None:
@@ -377,9 +383,9 @@ class Meeting:
 
     def search_without_deadline(self, mode: str) -> Steps:
         """Search for plans that may be late; lower bounds hold for all plans."""
-        run, free = Run(seed=self.run.seed), replace(self.problem, deadline=None)
+        run = Run(seed=self.run.seed)
         workplace = Workplace(self.workplace.task, self.workplace.space, run, self.workplace.check)
-        steps = search_with_budgets(workplace, free, mode) if free.budgets else run_portfolio(mode, workplace)
+        steps = search_with_budgets(workplace, mode) if workplace.task.allowances else run_portfolio(mode, workplace)
         plan: list[int] | None = None
         ending: Ending | None = None
         while ending is None:
@@ -404,8 +410,8 @@ class Meeting:
     def search_with_times(self, heuristic: str, *, hurry: bool) -> Steps:
         """Search timed labels by the estimated makespan in a `hurry`, else by the estimated cost."""
         task, check, run = self.workplace.task, self.workplace.check, self.run
-        limited = allowances(self.problem, task)
-        columns = [cost_allowance(self.problem, task).uses, *(each.uses for each in limited)]
+        limited = resource_allowances(task)
+        columns = [cost_allowance(task).uses, *(each.uses for each in limited)]
         limits = ResourceLimits([each.most for each in limited], run)
         rest = Rest([HEURISTICS[heuristic].build_for(task, column, check, run.seed) for column in columns])
         run.note_tier("reference")
@@ -439,7 +445,7 @@ def search_with_deadline(
     if least > clock.deadline:
         run.excluded = f"every plan takes {clock.seconds(least)} seconds or more, and the deadline is {deadline}"
         return Ending.EXHAUSTED
-    run.limit = min(run.limit, cost_allowance(problem, task).most + 1)
+    run.limit = min(run.limit, cost_allowance(task).most + 1)
     if search is None:
         ending = yield from meeting.take_turns(mode)
     else:
@@ -447,6 +453,6 @@ def search_with_deadline(
         ending = yield from meeting.search_with_times(name, hurry=False)
         ending = ending if run.trusted else Ending.INCOMPLETE
     if ending is Ending.EXHAUSTED and run.plan is None and not meeting.unsolvable:
-        also = " and keeps the budgets" if problem.budgets else ""
+        also = " and keeps the budgets" if task.allowances else ""
         run.excluded = f"no plan meets the deadline of {deadline} seconds{also}"
     return ending

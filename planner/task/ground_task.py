@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field
-from planner.plan import Step
+from planner.plan import Step, divide_exactly
 
 if TYPE_CHECKING:
-    from planner.model import Atom, Formula, Not
+    from planner.model import Atom, Formula, Not, Number
 
 State = int
 """A set of facts as bits."""
@@ -75,6 +75,30 @@ class AxiomLayer:
 
 
 @dataclass(frozen=True, slots=True)
+class Allowance:
+    """The `budget` on a resource in units, of which `resolution` make one: `most`, and the `uses` of actions.
+
+    That on the cost is named `cost`; it `is_charged` if the cost of the task is what it limits.
+    """
+
+    name: str
+    uses: list[int]
+    most: int
+    budget: Number
+    resolution: int
+    is_charged: bool = False
+
+    def as_amount(self, units: int) -> Number:
+        """Return a number of units as an amount of the problem."""
+        return divide_exactly(units, self.resolution)
+
+    def describe_use(self, units: int) -> str:
+        """Return what a plan does that uses so many units."""
+        amount = self.as_amount(units)
+        return f"costs {amount}" if self.name == "cost" else f"uses {amount} of {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
     """A ground problem.
 
@@ -83,6 +107,7 @@ class Task:
     they may overlap. `initial` holds no derived fact. `unreachable_goal`
     is a part of the goal that no relaxed plan reaches: then the task is proved unsolvable, and the rest may be empty.
     No state on a plan has both facts of one of the `conflicts`, though states that are reached may; none is derived.
+    A plan keeps the `allowances`, which searches that know nothing of them must not be given.
     `resolution` divides integer costs into the problem's units (cost 250 at resolution 100 means 2.5).
     """
 
@@ -97,6 +122,7 @@ class Task:
     derived: frozenset[int] = field(default=frozenset())
     mutexes: tuple[tuple[int, ...], ...] = ()
     conflicts: tuple[tuple[int, int], ...] = ()
+    allowances: tuple[Allowance, ...] = ()
 
     @property
     def fields(self) -> list[tuple[int, ...]]:

@@ -11,6 +11,7 @@ from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Any, TypeVar, dataclass, replace
 from planner.limits import Finishing, LimitReached, Limits, check_limits, read_clock
 from planner.model import Number, Problem
+from planner.model.constructs import Construct
 from planner.model.domain import creates_objects
 from planner.model.formulas import exact_decimal
 from planner.model.problem import NumericMetric, is_numeric
@@ -245,7 +246,7 @@ def candidates(
         raise UnsupportedError("candidates where facts are unknown", "solve(…) gives one plan, and decide(…) a policy")
     if unread := find_unread(problem):
         raise UnsupportedError(f"candidates where numbers are unknown, such as {unread[0]}", "solve(…) gives one plan")
-    takes = ("budgets", "deadlines", "soft goals", "soft constraints")
+    takes = (Construct.BUDGETS, Construct.DEADLINE, Construct.SOFT_GOALS, Construct.SOFT_CONSTRAINTS)
     refused = refuse_constructs(problem, takes)
     if refused is not None:
         raise UnsupportedError(refused.reason)

@@ -28,6 +28,7 @@ from planner.language.pddl.number_bounds import require_bounds
 from planner.language.pddl.timed_form import asks_for_time
 from planner.limits import Limits
 from planner.model.actions import Action, CostTerm, NumericEffect, When, negated_atoms, positive_atoms
+from planner.model.constructs import Construct, name_constructs
 from planner.model.domain import Function, Predicate, amounts_of
 from planner.model.formulas import (
     TRUE,
@@ -116,9 +117,7 @@ def refuse(problem: Problem, *, takes_time: bool = False) -> None:
         *(f"uncertain outcomes (of {name})" for name, action in actions.items() if action.outcomes),
         *(["facts declared unknown"] if problem.unknown else []),
         *(["numbers declared unknown"] if find_unread(problem) else []),
-        *(["soft goals"] if problem.goal.soft else []),
-        *(["soft constraints"] if any(each.utility is not None for each in problem.constraints) else []),
-        *(["budgets"] if problem.budgets else []),
+        *name_constructs(problem, (Construct.SOFT_GOALS, Construct.SOFT_CONSTRAINTS, Construct.BUDGETS)),
         *(["deadlines"] if problem.deadline is not None and not (takes_time and asks_for_time(problem)) else []),
         *(["durations"] if asks_for_time(problem) and not takes_time else []),
     ]

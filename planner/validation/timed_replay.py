@@ -23,6 +23,7 @@ from planner.semantics.durations import SEPARATION, duration_of
 from planner.semantics.numeric_state import change_of_metric, charge_time
 from planner.semantics.simulation import ChangeHistory, Objection, Simulation, bind_parameters
 from planner.semantics.snap_actions import SnapProblem, free_name, make_snap_problem, name_as_declared
+from planner.semantics.spending import describe_exceeded
 from planner.semantics.step_effects import Changes, cost_of, uses_of
 from planner.validation.verdict import Verdict
 
@@ -292,11 +293,8 @@ class TimedReplay:
                 yield f"{due.condition} is due by {due.by}, and it is reached {reached}"
 
     def _describe_exceeded_budgets(self, cost: Number) -> Iterator[str]:
-        for name, budget in self.problem.budgets.items():
-            taken = cost if name == COST else exact_sum(self._uses.get(name, ()))
-            if taken > budget:
-                what = f"costs {taken}" if name == COST else f"uses {taken} of {name}"
-                yield f"the plan {what}, and the budget is {budget}"
+        uses = {name: exact_sum(amounts) for name, amounts in self._uses.items()}
+        yield from describe_exceeded(self.problem, {**uses, COST: cost})
 
     def price(self) -> Plan:
         """Return the replayed plan with the costs of its steps, and what the metric charges for its times."""

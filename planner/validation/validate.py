@@ -23,6 +23,7 @@ from planner.plan import Plan, Step, Supposition, exact_sum, name_as_written
 from planner.problem_kinds import is_other_problem, resolve_problem, service_of
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import ChangeHistory, Objection, Simulation
+from planner.semantics.spending import describe_exceeded
 from planner.semantics.step_effects import Changes
 from planner.validation.verdict import Verdict
 
@@ -122,12 +123,7 @@ class Replay:
         yield from self._monitors.forgone
 
     def _describe_exceeded_budgets(self) -> Iterator[str]:
-        uses = self.uses
-        for name, budget in self.simulation.problem.budgets.items():
-            taken = self.cost if name == COST else uses.get(name, 0)
-            if taken > budget:
-                what = f"costs {taken}" if name == COST else f"uses {taken} of {name}"
-                yield f"the plan {what}, and the budget is {budget}"
+        yield from describe_exceeded(self.simulation.problem, {**self.uses, COST: self.cost})
 
     def _find_unmet_goals(self) -> Iterator[Formula]:
         for part in conjuncts(self.simulation.problem.goal.hard):

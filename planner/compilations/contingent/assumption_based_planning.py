@@ -13,6 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from planner.compilations import Compilation, reserve_name
+from planner.compilations.budgets import budget_spending
 from planner.compilations.contingent.knowledge import (
     Translation,
     fill_open_arguments,
@@ -26,7 +27,7 @@ from planner.lightweight import Final, dataclass, field, replace
 from planner.model.actions import Action, Literal, When
 from planner.model.domain import Function
 from planner.model.formulas import OPEN, TRUE, Atom, Not, Number, Variable, conjunction
-from planner.model.problem import COST, Metric, Problem
+from planner.model.problem import Metric, Problem
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, Step, StoppedBy, Supposition, exact, exact_sum
 from planner.portfolio.search_history import Recorder
@@ -73,22 +74,11 @@ def add_suppositions(asked: Translation, knowing: Problem, surprise: Number | No
                 fails = 0 if kind.looked else Fraction(failure[fact.predicate])
                 price = 0 if surprise is None else Fraction(surprise) + fails
                 prices[Atom(kind.price, fact.args)] = (1 - chance if kind.holds else chance) * price
-    knowing = _budget_spending(knowing) if COST in knowing.budgets else knowing
+    knowing = budget_spending(knowing)
     actions = {**knowing.domain.actions, **writer.actions}
     domain = replace(knowing.domain, actions=actions, functions={**knowing.domain.functions, **writer.functions})
     kinds = [(each.action, (name, each.holds)) for name, found in writer.kinds.items() for each in found]
     return Supposing(replace(knowing, domain=domain, values={**knowing.values, **_round(prices)}), dict(kinds))
-
-
-def _budget_spending(problem: Problem) -> Problem:
-    """Replace the budget on the cost of `problem` by one on a resource; each step uses its cost of the resource."""
-    spent = reserve_name("spent", {name for action in problem.domain.actions.values() for name in action.uses}, "-")
-    budgets = {spent if name == COST else name: limit for name, limit in problem.budgets.items()}
-    actions = {
-        name: replace(action, uses={**action.uses, spent: action.cost})
-        for name, action in problem.domain.actions.items()
-    }
-    return replace(problem, budgets=budgets, domain=replace(problem.domain, actions=actions))
 
 
 def price_of_surprise(lucky: Number | None, safe: Number | None) -> Number:

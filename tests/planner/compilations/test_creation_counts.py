@@ -79,10 +79,10 @@ def test_eight_objects_are_created_at_once():
 def test_a_budget_in_the_way_is_named():
     found = solve(tickets(2, budgets={"money": 3}), time_limit=3)
     assert found.status is Status.UNSOLVABLE
-    assert found.reason == "every plan uses 4 or more of money, and its budget is 3"
+    assert found.reason == "every plan uses 4 of money or more, and the budget is 3"
     assert solve(tickets(2, budgets={"money": 4}), time_limit=10).cost == 4
     many = solve(tickets(100, budgets={"money": 199}), time_limit=None)
-    assert many.reason == "every plan uses 200 or more of money, and its budget is 199"
+    assert many.reason == "every plan uses 200 of money or more, and the budget is 199"
 
 
 @pytest.mark.usefixtures("counted_clock")

@@ -147,10 +147,12 @@ def test_what_policies_do_not_take(problem, construct) -> None:
     assert (found.status, found.reason) == (Status.UNSUPPORTED, construct)
 
 
-def test_a_budget_on_the_cost_is_refused_by_name() -> None:
+@pytest.mark.parametrize(("budget", "steps", "success"), [(4, ["go", "swim"], 1), (3, ["swim"], 1), (2, ["go"], 0.5)])
+def test_a_budget_on_the_cost_is_kept_in_every_case(budget, steps, success) -> None:
     town = Domain("town")
     town.action("look", senses=["wet"])
     town.action("go", requires=["not wet"], provides=["there"])
     town.action("swim", provides=["there"], cost=3)
-    found = decide(town.problem(unknown=["wet"], goal=["there"], budgets={"cost": 4}))
-    assert (found.status, "a budget on the cost" in found.reason) == (Status.UNSUPPORTED, True)
+    found = decide(town.problem(unknown=["wet"], goal=["there"], budgets={"cost": budget}))
+    assert (found.status, found.validated, found.policy.success) == (Status.OPTIMAL, True, success)
+    assert [node.step.action for node in found.policy.nodes if node.step is not None] == steps

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from effort import share
 from uncertain_twin import least, success
@@ -10,6 +12,7 @@ from unknown_twin import Beliefs, belief_options
 
 from benchmarks.random_problems import Features
 from planner import Objective, Status, decide
+from planner.model import Metric
 
 PLAIN = Features(
     objects=3,
@@ -55,3 +58,24 @@ def test_the_least_cost_is_found_where_giving_up_has_a_price() -> None:
         expected = least(options, [0.0 if end else 3.0 for end in ends])[0]
         found = decide(problem, objective=Objective.COST, penalty=3, time_limit=None)
         assert found.expected_cost == pytest.approx(expected, abs=1e-6)
+
+
+def actions_of(problem):
+    return problem.domain.actions.values()
+
+
+def test_a_budget_on_the_cost_is_one_on_money_that_each_step_costs() -> None:
+    kept = 0
+    for problem, _, _ in tasks(range(200, 240), PLAIN):
+        prices = {each.name: (1,) if problem.metric is Metric.LENGTH else each.cost for each in actions_of(problem)}
+        actions = {each.name: replace(each, uses={"money": prices[each.name]}) for each in actions_of(problem)}
+        paid = replace(problem, domain=replace(problem.domain, actions=actions))
+        for most in (1, 2, 4):
+            found = decide(replace(problem, budgets={"cost": most}), time_limit=None)
+            other = decide(replace(paid, budgets={"money": most}), time_limit=None)
+            assert (found.status, found.expected_cost) == (other.status, other.expected_cost)
+            if found.policy is not None and other.policy is not None:
+                assert found.validated
+                assert found.policy.success == pytest.approx(other.policy.success)
+                kept += 1
+    assert kept > 20

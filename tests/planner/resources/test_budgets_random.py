@@ -18,8 +18,14 @@ from planner.model import COST, FALSE, Action, Atom, DomainModel, Goal, Predicat
 from planner.plan import Status
 from planner.portfolio.workplace import Workplace
 from planner.resources import resources
-from planner.resources.label_setting import allowances, cost_allowance
-from planner.resources.resource_portfolio import Spending, _search_labels, cost_search_of, search_other_costs
+from planner.resources.resource_portfolio import (
+    Spending,
+    _search_labels,
+    cost_allowance,
+    cost_search_of,
+    resource_allowances,
+    search_other_costs,
+)
 from planner.search import Run, Space
 from planner.solve import solve
 from planner.validation.validate import validate
@@ -70,11 +76,11 @@ def test_searches_for_other_costs_alone_give_plans_and_bounds_that_hold():
     problems = [problem for _, problem, _ in cases(STRIPS, range(2000, 2060))]
     for number, problem in enumerate([*problems, *map(routes, map(random.Random, range(60)))]):
         task, optimum = ground(problem, Limits()), cheapest_within(problem)
-        limited = allowances(problem, task)
+        limited = resource_allowances(task)
         if optimum is None or not limited:
             continue
         workplace = Workplace(task, Space(task), Run(), lambda: None)
-        spending = Spending(workplace.run, limited, cost_allowance(problem, task), cost_search_of(workplace))
+        spending = Spending(workplace.run, limited, cost_allowance(task), cost_search_of(workplace))
         labels = partial(_search_labels, workplace, spending, "lmcut")
         for _ in search_other_costs(spending, (1, *[0] * len(limited)), ("anytime", "optimal")[number % 2], labels):
             pass
