@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from htn.compilations.htn_in_time import plan_in_time
-from htn.compilations.htn_reductions import compile_constraints, solve_with_creation, solve_with_wishes
+from htn.compilations.htn_reductions import bound_numbers, compile_constraints, solve_with_creation, solve_with_wishes
 from htn.grounding.ground_htn import ground, has_numbers
 from htn.htn_portfolio import HEURISTICS, ONE_PLAN_SEARCHES, SEARCHES, select_search
 from htn.lifted.depth_first import EnoughPlans, LimitsWithDescent, search_depth_first
@@ -15,6 +15,7 @@ from htn.search.htn_incumbent import HtnIncumbent
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
+from planner.model import COST
 from planner.model.constructs import Construct, constructs_of, name_constructs
 from planner.model.domain import may_find_out
 from planner.model.problem import NumericMetric
@@ -58,7 +59,10 @@ def answer(problem: HtnProblem, options: SolveOptions) -> Result:
         found = reduce(problem, options, answer)
         if found is not None:
             return found
-    compiled = compile_constraints(problem).problem
+    try:
+        compiled = bound_numbers(compile_constraints(problem).problem)
+    except UnsupportedError as error:
+        return unsupported_result(error.construct)
     incumbent = HtnIncumbent(problem, options)
     found = incumbent.run_within_limits(lambda: _ground_and_search(compiled, incumbent, options))
     return weaken_to_intended(problem.classical.domain, found)
@@ -144,7 +148,9 @@ def refuse_beside_numbers(problem: HtnProblem, options: SolveOptions, *_: object
     classical = problem.classical
     has = {
         "depth-first search": options.search == "depth-first",
-        **dict.fromkeys(name_constructs(classical, (Construct.CREATION, Construct.BUDGETS)), True),
+        **dict.fromkeys(name_constructs(classical, (Construct.CREATION,)), True),
+        f"a budget on the cost beside the metric '{classical.metric}'": isinstance(classical.metric, NumericMetric)
+        and COST in classical.budgets,
         f"soft goals beside the metric '{classical.metric}'": isinstance(classical.metric, NumericMetric)
         and bool(classical.goal.soft),
     }

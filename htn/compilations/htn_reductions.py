@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from htn.grounding.ground_htn import has_numbers
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from htn.verification.plan_verification import validate
 from planner.compilations import Compilation, object_creation, same_steps
-from planner.compilations.budgets import budget_spending
+from planner.compilations.budgets import budget_spending, compile_budgets
 from planner.compilations.creation_rounds import Creation, CreationRounds, creations_of, rule_sizes
 from planner.compilations.soft_goals import WishSolver, forgo_name, grant_name
 from planner.compilations.trajectory_constraints import compile_constraints as compile_classical_constraints
@@ -35,6 +36,17 @@ def compile_constraints(problem: HtnProblem) -> Compilation:
     classical = compile_classical_constraints(problem.classical).problem
     compiled = replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain))
     return same_steps(compiled, problem)
+
+
+def bound_numbers(problem: HtnProblem) -> HtnProblem:
+    """Return `problem` with bounds of numbers instead of budgets, if it has numbers; plans keep their steps.
+
+    Raises `UnsupportedError` for uses that Python computes.
+    """
+    if not has_numbers(problem):
+        return problem
+    classical = compile_budgets(problem.classical)
+    return replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain))
 
 
 _WISH: Final = "@wish-"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from htn.verification.chart_parsing import verify
 from htn.verification.plan_verification import validate
 from planner import Status, solve
 from planner.limits import Limits
+from planner.model import NumericMetric
 from planner.plan import Result
 
 SEQUENCES = HtnFeatures(partial=False)
@@ -55,3 +57,24 @@ def replayed(problem: HtnProblem, result: Result):
     found = verify(problem, replace(result.plan, tree=None), Limits(10))
     assert found.valid or found.valid is None, found.reason
     return verdict.cost
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_budgets_are_kept_beside_numbers(part: int) -> None:
+    bound = 0
+    for seed in range(25 * part, 25 * part + 25):
+        free, rng = random_numeric_htn(seed, SEQUENCES), random.Random(seed)
+        classical = free.classical
+        used = {name: (rng.choice([0, 1, 2]),) for name in classical.domain.actions}
+        actions = {name: replace(each, uses={"fuel": used[name]}) for name, each in classical.domain.actions.items()}
+        domain, budgets = replace(classical.domain, actions=actions), {"fuel": rng.choice([1, 2, 3, 5])}
+        if not isinstance(classical.metric, NumericMetric):
+            budgets["cost"] = rng.choice([2, 4, 8])
+        limited = replace(classical, domain=domain, budgets=budgets, seal=())
+        problem = replace(free, domain=replace(free.domain, classical=domain), classical=limited, seal=())
+        best, result = cheapest(problem), solve(problem, time_limit=None)
+        assert result.status is (Status.UNSOLVABLE if best is None else Status.OPTIMAL), (seed, result.reason)
+        if best is not None:
+            assert replayed(problem, result) == best
+        bound += best != cheapest(free)
+    assert bound
