@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from executor.events.steps import StepRecord
 from planner.lightweight import replace
-from planner.model import Problem
+from planner.model import Number, Problem
 from planner.plan import Step
-from planner.repair.patch_reductions import subtract_costs
+from planner.repair.patch_reductions import subtract_costs, sum_costs
+from planner.semantics.spending import is_overdrawn
 
 if TYPE_CHECKING:
     from executor.events.run_state import RunState
@@ -31,15 +32,18 @@ def subtract_spent(problem: Problem, state: RunState, fixed: Collection[StepReco
     return replace(left, deadline=max(Decimal(0), problem.deadline - spent))
 
 
+def sum_spent(state: RunState) -> dict[str, Number]:
+    """Return the declared amounts that all attempts have used of each budget."""
+    return sum_costs(state.problem, _list_paid_attempts(state, ()))
+
+
 def can_be_paid(problem: Problem, steps: Iterable[Step]) -> bool:
     """Return whether the budgets of `problem` suffice for `steps`."""
-    return not problem.budgets or all(left >= 0 for left in subtract_costs(problem, steps).budgets.values())
+    return not is_overdrawn(subtract_costs(problem, steps))
 
 
 def can_try_again(state: RunState, record: StepRecord) -> bool:
     """Return whether the budgets suffice for another attempt at a step and for the rest of the plan."""
-    if not state.problem.budgets:
-        return True
     pending = [each.step for each in state.pending()]
     return can_be_paid(state.problem, [*_list_paid_attempts(state, ()), record.step, *pending])
 

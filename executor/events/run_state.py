@@ -37,7 +37,7 @@ from planner.lightweight import replace
 from planner.model import Atom, Constraint, DomainModel, Formula, Goal, Object, Problem, SoftGoal
 from planner.model.actions import positive_atoms
 from planner.model.formulas import conjunction, conjuncts
-from planner.model.problem import seal_like
+from planner.model.problem import seal_like, with_limits_of
 from planner.plan import Step
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import bind_parameters
@@ -368,8 +368,8 @@ class RunState:
         """Replace goal, constraints, budgets and deadline; the objects stay those of the problem."""
         self.plan, self.source = replace_aim(self.plan, aim, self.source)
         wanted = self.source
-        limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline, "due": wanted.due}
-        self.problem = replace(self.problem, goal=wanted.goal, constraints=wanted.constraints, **limits)
+        aimed = replace(self.problem, goal=wanted.goal, constraints=wanted.constraints, due=wanted.due)
+        self.problem = with_limits_of(aimed, wanted)
         self.steps.proposed |= self.plan.basis.proposed
         self.spent.add({"tokens": self.plan.basis.tokens, "cost": self.plan.basis.cost})
         self.dropped.clear()

@@ -9,7 +9,7 @@ from executor.events.run_state import RunState
 from planner.language.declare import Entity
 from planner.lightweight import replace
 from planner.model import Atom, Not, Problem
-from planner.model.problem import seal
+from planner.model.problem import seal, with_limits_of
 from planner.plan import Step
 
 
@@ -26,10 +26,8 @@ def make_believed_problem(source: Problem, state: RunState, limits: Problem) -> 
         "values": {term.substitute(names): value for term, value in now.values.items()},
         "ran": tuple([each.substitute(names) for each in now.ran]),
         "entities": {**source.entities, **entities},
-        "budgets": limits.budgets,
-        "deadline": limits.deadline,
     }
-    return seal(replace(source, goal=state.problem.goal, **changed))
+    return seal(with_limits_of(replace(source, goal=state.problem.goal, **changed), limits))
 
 
 def real_facts(state: RunState, facts: Iterable[Atom]) -> frozenset[Atom]:

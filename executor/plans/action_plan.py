@@ -44,6 +44,7 @@ from planner.model import (
     Problem,
 )
 from planner.model.object_names import read_term
+from planner.model.problem import with_limits_of
 from planner.model.timing import TimedEffect
 from planner.model.unknown_numbers import find_unread
 from planner.plan import Plan, Result, Status, Step, StepTime, Supposition
@@ -596,6 +597,5 @@ def replace_aim(plan: ActionPlan, aim: Mapping[str, Any], source: Problem) -> tu
     """Replace the aim of `plan` and of its problem `source` by `aim`."""
     changed = ActionPlan.model_validate({**plan.model_dump(mode="json", exclude=set(FIELDS)), **aim})
     found = changed.problem(source.domain)
-    limits: dict[str, Any] = {"constraints": found.constraints, "budgets": found.budgets, "deadline": found.deadline}
-    limits["due"] = found.due
-    return changed, replace(source, goal=found.goal, **limits)
+    aimed = replace(source, goal=found.goal, constraints=found.constraints, due=found.due)
+    return changed, with_limits_of(aimed, found)

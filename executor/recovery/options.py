@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from executor.events.events import BEGUN, StepStatus
 from executor.events.failures import Tried
@@ -17,7 +17,7 @@ from executor.plans.suppositions import find_looks, parse_suppositions
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import replace
 from planner.model import Atom, Goal, Problem
-from planner.model.problem import seal
+from planner.model.problem import seal, with_limits_of
 from planner.model.unknown_facts import fix_unknown_facts, restrict_unknown_facts
 from planner.plan import Step
 from planner.repair.forbidden_steps import disable_actions
@@ -170,8 +170,7 @@ class Options:
 
     def _complete_problem(self, problem: Problem) -> Problem:
         wanted, now = self.state.problem, self.state.constraints
-        limits: dict[str, Any] = {"budgets": wanted.budgets, "deadline": wanted.deadline}
-        problem = replace(problem, goal=Goal(self.state.goal), constraints=now, **limits)
+        problem = with_limits_of(replace(problem, goal=Goal(self.state.goal), constraints=now), wanted)
         if problem.is_limited:
             problem = subtract_spent(problem, self.state, self.find_fixed())
         return seal(disable_actions(problem, self.without_handler))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 from executor.background_searches import SearchStopped, read_timer, search_in_turn
 from executor.events.events import UNFINISHED, Event, GoalDropped, PlanChanged, Rung, RungTaken
 from executor.events.failures import Key
-from executor.events.remaining_budget import subtract_spent
+from executor.events.remaining_budget import sum_spent
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.learning.experience import Pricing
@@ -21,9 +21,10 @@ from executor.recovery.options import Options
 from executor.recovery.recovery_policy import MORE, Recovery
 from planner.errors import ForethoughtError
 from planner.lightweight import replace
-from planner.model import Action, Atom, Goal, Number, Problem
-from planner.plan import Step, StoppedBy, exact
+from planner.model import Action, Atom, Goal, Problem
+from planner.plan import Step, StoppedBy
 from planner.repair.forbidden_steps import forbid_actions
+from planner.semantics.spending import without_debts
 
 if TYPE_CHECKING:
     from planner.policies.policy import Node, Policy
@@ -97,7 +98,7 @@ class PolicyExecution:
         beliefs, simulation = self.state.beliefs, self.state.beliefs.simulation
         unknown = beliefs.unknown if self.state.problem.unknown else ()
         kept = () if self.state.kept is None else self.state.kept.facts
-        ran, spent = simulation.history, self._sum_spent_budgets()
+        ran, spent = simulation.history, sum_spent(self.state)
         found = self.policy().node(
             simulation.facts, ran=ran, spent=spent, unknown=unknown, kept=kept, values=simulation.values
         )
@@ -174,12 +175,6 @@ class PolicyExecution:
             if not self.state.beliefs.is_true(wish.condition):
                 self.emit(GoalDropped(str(wish.condition), float(wish.utility)))
 
-    def _sum_spent_budgets(self) -> dict[str, Number]:
-        """Return the declared amounts that all attempts have used of each budget."""
-        problem = self.state.problem
-        left = subtract_spent(problem, self.state, ()).budgets if problem.budgets else {}
-        return {name: exact(budget - left[name]) for name, budget in problem.budgets.items()}
-
     async def decide_again(self, about: str) -> bool:
         """Search for another policy from the believed state, and take its first step; return whether there is one.
 
@@ -243,7 +238,7 @@ class PolicyExecution:
         """Make the decision problem from the believed state, with remaining budgets and without `forbidden` actions."""
         problem = self.options.make_open_problem()
         goal = Goal(self.state.problem.goal.hard, tuple(self.state.soft))
-        problem = replace(problem, goal=goal, budgets={name: max(left, 0) for name, left in problem.budgets.items()})
+        problem = without_debts(replace(problem, goal=goal))
         return forbid_actions(problem, [Atom(*key) for key in forbidden], ())
 
     def _find_hopeless(self, failed: Iterable[Step]) -> set[Key]:

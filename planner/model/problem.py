@@ -156,6 +156,11 @@ class Problem:
         return tuple([name for name, was in zip(SEALED, self.seal, strict=True) if getattr(self, name) is not was])
 
 
+def with_limits_of(problem: Problem, other: Problem) -> Problem:
+    """Return `problem` with the budgets and the deadline of `other`."""
+    return replace(problem, budgets=other.budgets, deadline=other.deadline)
+
+
 def is_temporal(problem: Problem) -> bool:
     """Return whether `problem` asks for a plan in time: durations alone only give the schedule of a sequence."""
     return (

@@ -17,7 +17,7 @@ from planner.plan import Plan, Result, Status, Step, StoppedBy, Supposition, exa
 from planner.repair.forbidden_steps import actions_of, forbid_actions
 from planner.repair.repair_search import add_spare_objects
 from planner.semantics.simulation import Simulation
-from planner.semantics.spending import add_up, is_overdrawn, subtract
+from planner.semantics.spending import add_up, has_budgets, is_overdrawn, subtract
 from planner.validation.validate import check_steps
 from planner.validation.verdict import Verdict
 
@@ -31,11 +31,17 @@ ASSUMING_SHARE: Final = 0.15
 """Share of the time for each of the two searches that price a wrong supposition."""
 
 
+def sum_costs(problem: Problem, steps: Iterable[Step]) -> dict[str, Number]:
+    """Return how much `steps`, which fit `problem`, use of each of its budgets."""
+    if not has_budgets(problem):
+        return {}
+    simulation = Simulation(problem)
+    return add_up(problem, [simulation.uses(step) | {COST: simulation.cost(step)} for step in steps])
+
+
 def subtract_costs(problem: Problem, steps: Iterable[Step]) -> Problem:
     """Return `problem` with the budgets that remain after `steps`, which fit it."""
-    simulation, steps = Simulation(problem), list(steps)
-    uses = [simulation.uses(step) | {COST: simulation.cost(step)} for step in steps]
-    return subtract(problem, add_up(problem, uses))
+    return subtract(problem, sum_costs(problem, steps))
 
 
 def patch_within_limits(

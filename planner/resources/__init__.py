@@ -8,6 +8,7 @@ from planner.model import Number
 from planner.plan import Plan, exact_sum
 from planner.problem_kinds import classical_of
 from planner.semantics.simulation import Simulation
+from planner.semantics.spending import has_budgets
 
 
 def resources(plan: Plan) -> dict[str, Number]:
@@ -33,7 +34,7 @@ def spent(plan: Plan) -> dict[str, tuple[Number, Number]]:
     if plan.problem is None:
         return found
     problem = classical_of(plan.problem)
-    if problem.budgets:
+    if has_budgets(problem):
         used = resources(plan)
         found = {name: (used.get(name, 0), most) for name, most in problem.budgets.items() if name != "cost"}
     if problem.deadline is not None:

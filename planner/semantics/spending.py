@@ -12,6 +12,11 @@ Amounts = Mapping[str, Number]
 """Amounts of resources, and of the cost, by name."""
 
 
+def has_budgets(problem: Problem) -> bool:
+    """Return whether plans of `problem` must keep budgets."""
+    return bool(problem.budgets)
+
+
 def add_up(problem: Problem, amounts: Iterable[Amounts]) -> dict[str, Number]:
     """Return the sum of the `amounts` of what has a budget."""
     each = list(amounts)
@@ -26,6 +31,11 @@ def find_left(problem: Problem, spent: Amounts) -> dict[str, Number]:
 def subtract(problem: Problem, spent: Amounts) -> Problem:
     """Return `problem` with what is left of its budgets after so much was `spent`."""
     return replace(problem, budgets=find_left(problem, spent))
+
+
+def without_debts(problem: Problem) -> Problem:
+    """Return `problem` with budgets of 0 instead of negative ones."""
+    return replace(problem, budgets={name: max(most, 0) for name, most in problem.budgets.items()})
 
 
 def is_overdrawn(problem: Problem) -> bool:
