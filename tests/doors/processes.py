@@ -34,7 +34,8 @@ class HungProcess(Exception):
 def play_in_processes(doors: Sequence[type[Door]], scene: Scene, fault: Fault, folder: Path, moves: Moves) -> Story:
     """Let a story happen in processes that share a journal and a bank in `folder`; raises `HungProcess`.
 
-    Of two that ask at once, each comes through a door of its own where there are two `doors`.
+    Of two that ask at once, each comes through a door of its own where there are two `doors`. After two at once, and
+    after a death, another process asks alone: one of two may be told that the other one is at work.
     """
     door, other = doors[0], doors[1] if len(doors) > 1 else None
     story = Story(door, scene, fault, Bank(folder / "bank", pace=PACE), moves=moves, other=other, has_processes=True)
@@ -42,8 +43,8 @@ def play_in_processes(doors: Sequence[type[Door]], scene: Scene, fault: Fault, f
         story.bank.pay_long_ago()
     alone = replace(fault, host="") if fault.host.startswith("two") else fault
     parts = [(door, moves, 0)] if alone is fault else [(door, moves, 0), (other or door, ((),), 0)]
-    has_died, number = True, 0
-    while number < len(moves) or has_died:
+    is_unsettled, number = True, 0
+    while number < len(moves) or is_unsettled:
         deaths = story.crashes
         part = ask_after_restart if number else ask_first
         parts = parts if not number else [(door, moves, min(number, len(moves) - 1))]
@@ -52,7 +53,7 @@ def play_in_processes(doors: Sequence[type[Door]], scene: Scene, fault: Fault, f
             for through, which, at in parts
         ]
         _run(story, [_begin(each, part, folder) for each in played])
-        has_died, number = story.crashes > deaths, number + 1
+        is_unsettled, number = story.crashes > deaths or len(parts) > 1, number + 1
     story.bank = Bank(own=story.bank.log)
     return story
 

@@ -14,8 +14,11 @@ from pathlib import Path
 import pytest
 from doors import campaign, processes
 from doors.campaign import HUNG, Tale, draw, play_within, shrink
+from doors.door import Told
+from doors.faults import Fault
 from doors.plants import PLANTS
 from doors.registry import DOORS
+from doors.scenes import Scene
 
 from executor.testing import run_virtual
 
@@ -149,6 +152,24 @@ def test_processes_of_a_story_that_is_stopped_are_killed(tmp_path):
     assert play_within(told, 0.05) == (None, [HUNG])
     with pytest.raises(ProcessLookupError):
         os.kill(id_, 0)
+
+
+@pytest.mark.parametrize(("host", "asking"), [("", [1]), ("two at once", [2, 1]), ("two wishes at once", [2, 1])])
+def test_what_counts_after_two_at_once_is_told_to_one_who_asks_alone(host, asking, monkeypatch, tmp_path):
+    asked = []
+
+    def run(story, began):
+        asked.append(len(began))
+        is_alone = len(began) == 1
+        story.told.append(Told("SUCCEEDED" if is_alone else "OPEN"))
+        story.reserved = [] if is_alone else ["60 by the other one"]
+
+    monkeypatch.setattr(processes, "_begin", lambda *played: played)
+    monkeypatch.setattr(processes, "_run", run)
+    fault = Fault("drawn", host=host)
+    story = processes.play_in_processes([DOORS["when"]], Scene("budget", has_budget=True), fault, tmp_path, ((),))
+    assert asked == asking
+    assert (story.told[-1].status, story.reserved) == ("SUCCEEDED", [])
 
 
 @pytest.mark.parametrize(
