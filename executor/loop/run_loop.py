@@ -92,7 +92,7 @@ class Loop:
         self.agenda = Agenda(self.state.model, (), {})
         self._detours = Detours(self.state)
         self._callbacks = WaitCallbacks(self.stepper.asker.ask, self.inbox.wake)
-        self.stepper.find_doom = self.ladder.means.find_doom
+        self.stepper.find_doom = self._find_doom
         self.ladder.has_other_done = self.stepper.clearance.is_done_by_other
         foresee = self.ladder.following.foresee
         first_look, flights = self.stepper.first_look, self.stepper.clearance.flights
@@ -153,6 +153,16 @@ class Loop:
         """Return the end of the run, whose reason says which steps that were to be done again were not."""
         unused = describe_unused(self.stepper.clearance.flights) if end.status.is_over else []
         return replace(end, reason="; ".join([*filter(None, [end.reason]), *unused])) if unused else end
+
+    def _find_doom(self, record: StepRecord) -> str:
+        """Return why a step after the irreversible `record` can never begin; an empty text if all may.
+
+        Plans without tasks are made anew where a look differs; a hierarchy goes on with what its tasks need.
+        """
+        is_by_tasks = self.state.hierarchy is not None and self.state.timetable is None
+        is_new = not (record.attempts or self.state.is_undoing or self.supervisor.passed)
+        doom = self.ladder.means.find_doom()
+        return doom or (self.ladder.options.find_doomed_by(record) if is_by_tasks and is_new else "")
 
     async def _settle_returned(self) -> bool:
         """Judge the running steps on which no task is at work; return whether there are any.

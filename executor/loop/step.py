@@ -140,8 +140,8 @@ class Stepper:
     """Returns the fencing token of the run."""
     is_held: Callable[[str], bool] = field(init=False, default=lambda _: False)
     """Function whether an irreversible step must not begin now."""
-    find_doom: Callable[[], str] = field(init=False, default=lambda: "")
-    """Function that returns why a later step can never begin; an empty text if all may."""
+    find_doom: Callable[[StepRecord], str] = field(init=False, default=lambda _: "")
+    """Function that returns why a step after a given one can never begin; an empty text if all may."""
     tells_after: float | None = None
     """Seconds after which a handler without time limit is told to be still at work; None: never."""
     paused: asyncio.Event = field(default_factory=asyncio.Event)
@@ -566,7 +566,7 @@ class Stepper:
         if not reason and self.state.has_failed_here(record.step):
             reason = "it has failed before in this very state"
         reason = reason or self.state.find_bar(record)
-        return reason or (self.find_doom() if self.state.is_irreversible(record) else "")
+        return reason or (self.find_doom(record) if self.state.is_irreversible(record) else "")
 
     async def _attempt(
         self,

@@ -81,6 +81,28 @@ class Options:
                 lost.add(record.id)
         return found
 
+    def find_doomed_by(self, record: StepRecord) -> str:
+        """Return why a later step cannot begin if `record`, which has not begun, is done now; an empty text if all can.
+
+        A condition that is unknown or stale may turn out to hold when that step looks.
+        """
+        simulation, beliefs = Simulation(self.make_problem()), self.state.beliefs
+        others = [each for each in self.state.pending() if each is not record]
+        for each in [each for each in self.find_fixed() if each is not record]:
+            simulation.apply(each.step)
+        for each in self.state.steps.sort([record, *others]):
+            found = simulation.find_objection(each.step)
+            if found is None:
+                simulation.apply(each.step)
+                continue
+            facts = [] if found.misfit else beliefs.facts_of(found.condition, {})
+            if found.misfit or any(beliefs.holds(fact) is None or beliefs.is_stale(fact) for fact in facts):
+                return ""
+            changes = simulation.changes(each.step)
+            if changes.added or changes.removed or not self.state.is_irreversible(each):  # else it is so already
+                return f"{each.step} could not follow: it requires {found.condition}"
+        return ""
+
     def _is_lost(self, id_: str, orphans: set[str]) -> bool:
         record = self.state.steps.get(id_)
         if id_ in orphans or record is None or record.is_obstructed:
