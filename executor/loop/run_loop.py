@@ -127,6 +127,7 @@ class Loop:
         news = await self.stepper.first_look.take()  # with no step at work, which would change what is looked at
         if news and self.state.hierarchy is None:
             self.stepper.replanning_requests.append(news)
+        await self._leave_out_needless()
         self._resume_answered()
         while True:
             if self.stepper.lacking:
@@ -163,6 +164,19 @@ class Loop:
         is_new = not (record.attempts or self.state.is_undoing or self.supervisor.passed)
         doom = self.ladder.means.find_doom()
         return doom or (self.ladder.options.find_doomed_by(record) if is_by_tasks and is_new else "")
+
+    async def _leave_out_needless(self) -> None:
+        """Look whether what is asked about still matters, as much may have happened since; where it does not, go on.
+
+        These are the irreversible steps that wait for an answer before they begin. A step with an answer looks itself.
+        """
+        stepper = self.stepper
+        if self.interrupted or stepper.aborted.is_set() or self.state.is_undoing or stepper.first_look.look == "never":
+            return
+        for record in self.state.with_status(StepStatus.WAITING):
+            is_asking = "question" in (record.wait or {}) and not (record.attempts or self._has_answer(record))
+            if is_asking and self.state.is_irreversible(record) and record.status is StepStatus.WAITING:
+                await stepper.leave_out_if_so(record)
 
     async def _settle_returned(self) -> bool:
         """Judge the running steps on which no task is at work; return whether there are any.

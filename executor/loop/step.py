@@ -272,6 +272,11 @@ class Stepper:
             return None
         return self.clearance.flights.finder.find_taken(record)
 
+    async def leave_out_if_so(self, record: StepRecord) -> None:
+        """Look whether an irreversible step that has not begun is done already, or needless; end it if so."""
+        if not await self._is_needless(record):
+            await self.clearance.is_already_so(record)
+
     async def _is_needless(self, record: StepRecord, anew: bool = False) -> bool:
         """Return whether all that an irreversible step is for is so already, looking `anew`; leave it out if so.
 

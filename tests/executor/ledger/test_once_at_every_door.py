@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from executor import Agent, ExecutionPolicy, Executor, InDoubt, RunStatus, World
+from executor import Agent, ExecutionPolicy, Executor, InDoubt, RunStatus, StepStatus, World
 from executor.adapters.planned_calls import PlannedCalls
 from htn.language.declare import Methods
 from planner import Domain, Entity, Outcome, decide
@@ -147,6 +147,27 @@ def test_what_was_paid_by_hand_while_the_approval_was_awaited_is_not_paid_again(
 
     outcome = asyncio.run(main())
     assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
+    assert done == ["pay by hand", "archive"]
+
+
+@pytest.mark.parametrize("by_hand", [["pay by hand"], ["pay by hand", "archive"]], ids=["paid", "reached"])
+@pytest.mark.parametrize("model", ["sequential", "parallel", "dag", "reactive", "htn", "timed", "policy"])
+def test_a_run_that_is_resumed_asks_no_more_about_what_was_paid_by_hand(model, by_hand, tmp_path):
+    world, what, done = make_till(model)
+
+    async def main():
+        chosen = model if model in ("sequential", "parallel", "dag", "reactive") else None
+        executor = Executor(world, tmp_path / "runs.db", model=chosen)
+        waiting = await executor.run(what)
+        assert (waiting.status, [each.question for each in waiting.questions]) == (RunStatus.WAITING, ["approve:s1"])
+        still = await executor.resume(waiting.run)
+        assert (still.status, [each.question for each in still.questions]) == (RunStatus.WAITING, ["approve:s1"])
+        done.extend(by_hand)
+        return await executor.resume(waiting.run)
+
+    outcome = asyncio.run(main())
+    assert (outcome.status, outcome.questions) == (RunStatus.SUCCEEDED, ()), outcome.reason
+    assert outcome.steps[0].status is StepStatus.SKIPPED
     assert done == ["pay by hand", "archive"]
 
 
