@@ -158,12 +158,17 @@ class Loop:
     def _find_doom(self, record: StepRecord) -> str:
         """Return why a step after the irreversible `record` can never begin; an empty text if all may.
 
-        Plans without tasks are made anew where a look differs; a hierarchy goes on with what its tasks need.
+        A plan for a goal is made anew where a look differs; a hierarchy, and a plan without an aim, go on as they are.
+        Where something has failed in a plan without an aim, that holds up only what builds on it.
         """
-        is_by_tasks = self.state.hierarchy is not None and self.state.timetable is None
-        is_new = not (record.attempts or self.state.is_undoing or self.supervisor.passed)
+        state, options = self.state, self.ladder.options
         doom = self.ladder.means.find_doom()
-        return doom or (self.ladder.options.find_doomed_by(record) if is_by_tasks and is_new else "")
+        if doom or record.attempts or state.is_undoing or state.timetable is not None or self.supervisor.passed:
+            return doom
+        if state.hierarchy is not None:
+            return options.find_doomed_by(record)
+        is_bare = not (state.has_aim or state.dropped or state.steps.list_troubled())
+        return options.find_doomed_by(record, dependent=True) if is_bare else ""
 
     async def _leave_out_needless(self) -> None:
         """Look whether what is asked about still matters, as much may have happened since; where it does not, go on.

@@ -13,6 +13,7 @@ from executor.events.failures import Tried
 from executor.events.remaining_budget import can_be_paid, subtract_spent
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
+from executor.plans.partial_order import predecessors_of
 from executor.plans.suppositions import find_looks, parse_suppositions
 from planner.language.declare.fields import CodePlace
 from planner.lightweight import replace
@@ -81,19 +82,23 @@ class Options:
                 lost.add(record.id)
         return found
 
-    def find_doomed_by(self, record: StepRecord) -> str:
+    def find_doomed_by(self, record: StepRecord, *, dependent: bool = False) -> str:
         """Return why a later step cannot begin if `record`, which has not begun, is done now; an empty text if all can.
 
-        A condition that is unknown or stale may turn out to hold when that step looks.
+        If `dependent`, only steps that build on `record` count. A condition that is unknown or stale may turn out to
+        hold when that step looks.
         """
         simulation, beliefs = Simulation(self.make_problem()), self.state.beliefs
         others = [each for each in self.state.pending() if each is not record]
         for each in [each for each in self.find_fixed() if each is not record]:
             simulation.apply(each.step)
-        for each in self.state.steps.sort([record, *others]):
+        left = self.state.steps.sort([record, *others])
+        counting = self._find_dependents(record, left) if dependent else {each.id for each in left}
+        for each in left:
             found = simulation.find_objection(each.step)
             if found is None:
                 simulation.apply(each.step)
+            if found is None or each.id not in counting:
                 continue
             facts = [] if found.misfit else beliefs.facts_of(found.condition, {})
             if found.misfit or any(beliefs.holds(fact) is None or beliefs.is_stale(fact) for fact in facts):
@@ -102,6 +107,14 @@ class Options:
             if changes.added or changes.removed or not self.state.is_irreversible(each):  # else it is so already
                 return f"{each.step} could not follow: it requires {found.condition}"
         return ""
+
+    def _find_dependents(self, record: StepRecord, left: Sequence[StepRecord]) -> set[str]:
+        """Return the ids of `record` and of the steps among `left` that build on it, through others too."""
+        before, found = predecessors_of(self.state.beliefs.problem, [each.plan for each in left]), {record.id}
+        for each in left:
+            if not found.isdisjoint(before.get(each.id, ())):
+                found.add(each.id)
+        return found
 
     def _is_lost(self, id_: str, orphans: set[str]) -> bool:
         record = self.state.steps.get(id_)

@@ -238,6 +238,8 @@ class Supervisor:
             return None
         if self.ladder.reopen_doubt():
             return None
+        if not (self.state.has_aim or self.state.dropped or self.state.is_undoing):  # any other plan would be as good
+            return await self._give_up([]) if self._find_belied() else None
         self.put_back()
         if await self.ladder.climb(trouble, is_asked_by=asker):
             return None

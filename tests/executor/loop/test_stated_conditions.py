@@ -5,7 +5,7 @@ What is deployed must have been tested. That it was is stated, and untrue by now
 
 import pytest
 
-from executor import ActionResult, Executor, RunStatus, World
+from executor import ActionPlan, ActionResult, Executor, RunStatus, StepStatus, World
 from executor.testing import run_virtual
 from planner import Domain
 from planner.errors import PlanError
@@ -87,3 +87,51 @@ def test_what_has_changed_while_an_approval_was_awaited_is_looked_at_again(model
     lab.so.clear()
     outcome = run_virtual(executor.resume(waiting.run, answers={waiting.questions[0].question: "yes"}))
     assert (lab.calls[:1], lab.calls.count("deploy")) == (["test"], int(outcome.succeeded))
+
+
+class Desk:
+    """A desk at which a plan without a goal signs, pays and seals; `seal` needs a member, who was only stated."""
+
+    def __init__(self, is_member):
+        self.done, domain = list[str](), Domain("desk")
+        domain.predicate("member")
+        domain.action("sign", provides=["signed"])
+        domain.action("pay", requires=["signed"], provides=["paid"], tags=["irreversible"])
+        domain.action("seal", requires=["paid", "member"], provides=["sealed"])
+        domain.action("mail", requires=["signed"], provides=["mailed"], tags=["irreversible"])
+        self.world = World(domain)
+        for name, fact in {"sign": "signed", "pay": "paid", "seal": "sealed", "mail": "mailed"}.items():
+            self.world.handler(name)(lambda name=name: self.done.append(name))
+            self.world.observer(fact, conclusive=True, settle_within=0)(lambda name=name: name in self.done)
+        self.world.observer("member", conclusive=True, settle_within=0)(lambda: is_member)
+
+    def run(self, model, *names):
+        steps = [{"id": name, "action": name} for name in names]
+        plan = {"model": model, "initial": ["member"], "steps": steps}
+        return run_virtual(Executor(self.world).run(ActionPlan.model_validate(plan)))
+
+
+@pytest.mark.parametrize("model", MODELS[:4])
+def test_a_plan_without_a_goal_is_not_done_where_nothing_of_it_was_done(model):
+    desk = Desk(is_member=False)
+    outcome = desk.run(model, "sign", "pay", "seal")
+    assert outcome.status is RunStatus.FAILED
+    assert "it requires member" in outcome.reason
+    assert desk.done == ["sign"], "what `seal` builds on is not paid, as `seal` cannot follow"
+
+
+@pytest.mark.parametrize("model", MODELS[:4])
+def test_a_plan_without_a_goal_goes_on_with_what_does_not_lead_to_an_impossible_step(model):
+    desk = Desk(is_member=False)
+    assert desk.run(model, "sign", "mail", "pay", "seal").status is RunStatus.FAILED
+    assert desk.done == ["sign", "mail"]
+
+
+@pytest.mark.parametrize("model", MODELS[:4])
+def test_a_plan_without_a_goal_is_done_though_one_of_its_payments_was_seen_before(model):
+    desk = Desk(is_member=True)
+    desk.done.append("mail")
+    outcome = desk.run(model, "sign", "pay", "seal", "mail")
+    assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
+    assert desk.done == ["mail", "sign", "pay", "seal"]
+    assert [each.reason for each in outcome.steps if each.status is StepStatus.SKIPPED] == ["already so"]
