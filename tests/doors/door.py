@@ -57,6 +57,8 @@ class Door:
     """Whether it asks for an occasion, such as a due time: what was done for none is not done for it."""
     is_virtual: ClassVar[bool] = False
     """Whether it waits for an hour: its stories happen in virtual time only."""
+    has_goal: ClassVar[bool] = True
+    """Whether it tells the goal; else only what is to be done."""
     name: ClassVar[str]
 
     def __init__(self, site: Site) -> None:

@@ -212,8 +212,11 @@ def judge_reported(story: Story) -> Iterator[str]:
 
 @promise("nothing named is dropped")
 def judge_named(story: Story) -> Iterator[str]:
-    """Look whether the order that was observed was stamped, by its own name, where a success was told."""
-    if not story.scene.has_found:
+    """Look whether the order that was observed was stamped, by its own name, where a success was told.
+
+    A plan without a goal is about no order.
+    """
+    if not (story.scene.has_found and story.door.has_goal and (story.other or story.door).has_goal):
         return
     stamped = [each.detail for each in story.bank.log if (each.kind, each.what) == ("act", "stamp")]
     if any(each != ORDER for each in stamped):

@@ -17,6 +17,7 @@ for _model in ("sequential", "parallel", "dag", "reactive", "policy"):
 door("timed", ExecutorDoor, flavour="timed")
 door("hierarchical", ExecutorDoor, flavour="tasks")
 door("plan by hand", ExecutorDoor, is_listed=True)
+door("plan without goal", ExecutorDoor, is_listed=True, has_goal=False)
 door("named run", ExecutorDoor, is_named=True)
 door("without journal", ExecutorDoor, has_journal=False)
 door("agent", AgentDoor)

@@ -43,8 +43,8 @@ class ExecutorDoor(Door):
             return self.problem
         names = (*(["check"] if self.site.scene.reports else []), "pay", "prepare", "seal")
         steps = [{"id": name, "action": name} for name in names]
-        plan = {"initial": self.site.start, "goal": self.goal, "steps": steps}
-        return ActionPlan.model_validate(plan)
+        goal = {"goal": self.goal} if self.has_goal else {}
+        return ActionPlan.model_validate({"initial": self.site.start, "steps": steps, **goal})
 
     def _tell(self, outcome: RunOutcome) -> Told:
         self.last = Told.of(outcome)

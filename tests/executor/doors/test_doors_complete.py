@@ -21,7 +21,17 @@ STARTERS = frozenset({"Agent", "Executor", "PlannedCalls", "Room", "TemporalExec
 NAMESAKES = {"executor.service.pool": "service/pool.py"}
 """Modules that have classes of such names for something else, and their files."""
 ENTRANCES = {
-    "executor.py": ("sequential", "parallel", "dag", "reactive", "policy", "timed", "hierarchical", "plan by hand"),
+    "executor.py": (
+        "sequential",
+        "parallel",
+        "dag",
+        "reactive",
+        "policy",
+        "timed",
+        "hierarchical",
+        "plan by hand",
+        "plan without goal",
+    ),
     "agent/agent.py": ("agent", "room", "maintain"),
     "agent/conversations/errands.py": ("room",),
     "agent/conversations/room.py": ("room",),

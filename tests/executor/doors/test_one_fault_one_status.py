@@ -19,7 +19,7 @@ from planner import Domain
 from planner.errors import InputError, NoPlan
 
 OF_CALLS = ("planned calls", "pydantic-ai", "langgraph", "calls without journal")
-OF_OTHERS = ("plan by hand", "nested run", "at", "every")
+OF_OTHERS = ("plan by hand", "plan without goal", "nested run", "at", "every")
 """Doors that write a plan of their own, or tell what the run of an inner or a later one made of it."""
 NAMES = [each for each in DOORS if each not in (*OF_CALLS, *OF_OTHERS)]
 STATUSES = {

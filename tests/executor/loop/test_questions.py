@@ -474,7 +474,7 @@ def find_prefixes() -> Iterator[str]:
 
 DOORS_OF = {
     "Executor.run": {"sequential", "parallel", "dag", "reactive", "policy", "timed", "hierarchical"}
-    | {"plan by hand", "named run", "worker", "nested run"},
+    | {"plan by hand", "plan without goal", "named run", "worker", "nested run"},
     "agent": {"agent", "room", "maintain", "when", "at", "every"},
     "planned calls": {"planned calls", "pydantic-ai"},
     "langgraph": {"langgraph"},
