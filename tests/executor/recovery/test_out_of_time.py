@@ -13,6 +13,7 @@ from executor import ActionResult, Agent, Executor, PlannedCalls, Recovery, RunS
 from executor.agent.proposals import Standing
 from executor.background_searches import SearchStopped, search_in_turn
 from executor.recovery.recovery_policy import MORE
+from executor.workers.worker import Worker
 from htn.language.declare import Methods
 from planner import Domain, NoPlan, Outcome, decide
 from planner.limits import LimitReached, Limits, read_clock
@@ -65,10 +66,18 @@ ROADS = {
 }
 
 
-def carry_out(world, problem):
-    """Return status and reason of a run, or why there is no plan."""
+async def carry_out_by_worker(world, problem, journal):
+    executor = Executor(world, journal)
+    run = await executor.enqueue(problem)
+    await Worker(executor).work(once=True)
+    return executor.state_of(run)
+
+
+def carry_out(world, problem, journal=None):
+    """Return status and reason of a run, or why there is no plan; with a `journal`, a worker carries it out."""
+    run = Executor(world).run(problem) if journal is None else carry_out_by_worker(world, problem, journal)
     try:
-        outcome = asyncio.run(Executor(world).run(problem))
+        outcome = asyncio.run(run)
     except NoPlan as error:
         return RunStatus.PROPOSED, str(error)
     return outcome.status, outcome.reason
@@ -76,7 +85,8 @@ def carry_out(world, problem):
 
 @pytest.mark.parametrize("number", [0, 1, 2, 5, 10, 20, 50, 100])
 @pytest.mark.parametrize("kind", ROADS)
-def test_a_run_ends_with_a_status_whichever_check_of_the_time_ends_a_search(kind, number, monkeypatch):
+@pytest.mark.parametrize("by", ["executor", "worker"])
+def test_a_run_ends_with_a_status_whichever_check_of_the_time_ends_a_search(by, kind, number, monkeypatch, tmp_path):
     world, problem = ROADS[kind]()
     checks, check = iter(range(number)), Limits.check
 
@@ -86,7 +96,7 @@ def test_a_run_ends_with_a_status_whichever_check_of_the_time_ends_a_search(kind
         check(limits)
 
     monkeypatch.setattr(Limits, "check", count)
-    status, reason = carry_out(world, problem)
+    status, reason = carry_out(world, problem, tmp_path / "runs.db" if by == "worker" else None)
     assert status in {RunStatus.PROPOSED, RunStatus.SUCCEEDED, RunStatus.FAILED}
     assert status is RunStatus.SUCCEEDED or "the time limit" in reason
 
