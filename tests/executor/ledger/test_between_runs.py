@@ -6,6 +6,7 @@ import pytest
 
 from executor import ActionResult, Agent, Executor, NothingDone, PlannedCalls, RunStatus, StepStatus, World
 from executor.ledger.records import Entry, Flight, LedgerInMemory, Outcome
+from executor.testing import SimulatedWorld
 from planner import Domain
 from planner.errors import InputError
 
@@ -247,6 +248,18 @@ def test_worlds_of_different_names_are_different_accounts():
         executed.append(asyncio.run(Executor(world).run(shop.wanted())).status)
     assert executed == [RunStatus.UNVERIFIED] * 2
     assert len(shop.bank) == 2
+
+
+def test_what_was_simulated_is_not_known_to_the_ledger_of_the_journal(tmp_path):
+    shop, place = Shop(), tmp_path / "runs.db"
+    simulated = SimulatedWorld(shop.wanted())
+    assert asyncio.run(Executor(simulated.world, place).run(shop.wanted())).succeeded
+    assert len(simulated.acts) == 1
+    executor = Executor(shop.world, place)
+    assert executor.journal.ledger.entries() == []
+    assert asyncio.run(executor.run(shop.wanted(), join=False)).status is RunStatus.UNVERIFIED
+    assert shop.bank == ["pay"]
+    assert len(executor.journal.ledger.entries()) == 1
 
 
 def test_a_step_that_was_not_begun_says_why():

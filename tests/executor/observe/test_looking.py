@@ -343,3 +343,20 @@ def test_max_age_is_a_number_of_seconds():
     _, world, _ = made(ring={"provides": ["rung"]})
     with pytest.raises(InputError, match="max_age must be a number of seconds"):
         world.observer("rung", max_age="long")
+
+
+@pytest.mark.parametrize(("look", "done"), [("plan", ["walk"]), ("never", ["walk"]), ("goal", ["ride"])])
+def test_a_host_may_have_all_looked_at_that_is_relevant_to_the_goal(look, done):
+    road, acts = Domain("road"), []
+    road.predicate("bike")
+    road.predicate("rain")
+    road.action("walk", provides=["there"], cost=5)
+    road.action("ride", requires=["bike"], provides=["there"])
+    world, looks = World(road), []
+    for name in ("walk", "ride"):
+        world.handler(name)(lambda name=name: acts.append(name))
+    world.observer("bike", conclusive=True)(lambda: looks.append("bike") or True)
+    world.observer("rain", conclusive=True)(lambda: looks.append("rain") or True)
+    world.observer("there", conclusive=True)(lambda: bool(acts))
+    assert run_virtual(Executor(world, look=look).run(road.problem(goal=["there"]))).succeeded
+    assert (acts, "bike" in looks, "rain" in looks) == (done, look == "goal", False)
