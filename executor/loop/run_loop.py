@@ -77,6 +77,8 @@ class Loop:
     _detours: Detours = field(init=False)
     _tasks: dict[str, asyncio.Task[None]] = field(init=False, default_factory=dict)
     _callbacks: WaitCallbacks = field(init=False)
+    _unasked: set[str] = field(init=False, default_factory=set)
+    """Steps whose open questions come from an earlier process, until the callbacks of this one are asked."""
     _tasks_over: list[str] = field(init=False, default_factory=list)
     """Steps whose tasks are over."""
     _agenda_version: tuple[int, int, int] = field(init=False, default=OUTDATED)
@@ -124,6 +126,8 @@ class Loop:
         await self._settle_returned()
         for record in self.state.with_status(StepStatus.WAITING):
             self.stepper.ask_for_wait(record)  # the journal of an earlier version does not ask
+            if self.stepper.asker.has_callback_for((record.wait or {}).get("question")):
+                self._unasked.add(record.id)
         news = await self.stepper.first_look.take()  # with no step at work, which would change what is looked at
         if news and self.state.hierarchy is None:
             self.stepper.replanning_requests.append(news)
@@ -398,6 +402,7 @@ class Loop:
         return self.supervisor.is_called or bool(self.supervisor.limits.find_passed_questions())
 
     def _start_task(self, record: StepRecord, another: NextAttempt | None = None) -> None:
+        self._unasked.discard(record.id)
         is_begun = another is None and record.goes_on
         work = self.stepper.go_on(record) if is_begun else self.stepper.carry_out(record, another)
         task = self._tasks[record.id] = asyncio.create_task(work)
@@ -498,13 +503,16 @@ class Loop:
         return is_asking or self.inbox.is_expecting(self.state.with_status(StepStatus.WAITING))
 
     def _resume_answered(self) -> bool:
-        """Restart steps whose question was answered, or that were held; return whether there are any."""
+        """Restart steps whose question was answered, or that were held; return whether there are any.
+
+        Steps that wait since an earlier process are restarted once if a callback of this one may answer.
+        """
         if self._must_pause or (self._tasks and self.state.model in SINGLE):
             return False
         found = [
             record
             for record in self.state.with_status(StepStatus.WAITING)
-            if self._has_answer(record) and record.id not in self._tasks
+            if (self._has_answer(record) or record.id in self._unasked) and record.id not in self._tasks
             if record.goes_on or not self._is_held(record.id)
         ]
         for record in found:

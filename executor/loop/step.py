@@ -97,6 +97,9 @@ class Asker(Protocol):
     ask: Any
     """Callback for all other questions, "later", or None."""
 
+    def has_callback_for(self, question: str | None) -> bool:
+        """Return whether a callback decides on a step that waits for an answer to the `question` of that name."""
+
     async def answer(self, question: events.Asked) -> Any:
         """Ask `question`; return None while there is no answer."""
 

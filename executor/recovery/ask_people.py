@@ -79,6 +79,12 @@ class Asking:
     approve: Callback = None
     fill: Fill | None = None
 
+    def has_callback_for(self, question: str | None) -> bool:
+        """Return whether a callback decides on a step that waits for an answer to the `question` of that name."""
+        if question is None:
+            return False
+        return callable(self.ask) or (self.approve is not None and question.startswith(answers.APPROVE))
+
     async def answer(self, question: events.Asked) -> Any:
         """Ask `question`, and return the answer; None while there is none."""
         state = self.state

@@ -22,12 +22,12 @@ from executor.agent.proposals import Achieved, Proposal, Standing
 from executor.agent.run_goals import NO_TERMS, RunTerms
 from executor.arguments import check_named
 from executor.errors import ModelError
-from executor.events.answers import is_clear, is_filling, is_wait
+from executor.events.answers import check_meaning, is_clear, is_filling, is_wait
 from executor.events.events import Asked
 from executor.events.run_state import RunState
 from executor.language_model.checked_answers import ask_checked
 from executor.language_model.protocol import LanguageModel, Meter, Origin, Part, Purpose, Request
-from executor.loop.parameters import FillRequest, find_open_parameters
+from executor.loop.parameters import FillRequest, check_given_values, find_open_parameters
 from executor.run import RunOutcome
 from planner.errors import InputError
 from planner.lightweight import dataclass, replace
@@ -67,6 +67,16 @@ async def read_values(text: str, asked: Asked, state: RunState, model: LanguageM
     values = found.value.values
     is_whole = all(each.name in values.model_fields_set for each in wanted)
     return {name: getattr(values, name) for name in values.model_fields_set} if is_whole else None
+
+
+def _object_to_values(answer: Any, asked: Asked, state: RunState) -> str:
+    """Return why values in `answer` do not fit the parameters of the step that `asked` for them; else an empty text."""
+    try:
+        check_meaning(asked, answer)
+        check_given_values(asked, state.domain.actions[state.steps[asked.step].step.action], answer)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def _fits(annotation: Any, text: str) -> bool:
@@ -149,6 +159,7 @@ class OpenProposal:
 
 
 LOST: Final = "the process ended before it was begun, and somebody has to approve it again: ask for it once more"
+UNSAID: Final = "that does not say what is needed"
 NO_ANSWER: Final = "that is no answer to the open question"
 NOT_HEARD: Final = frozenset({Standing.NOTHING, Standing.UNREAD})
 """Standings of sentences that leave an open question open."""
@@ -291,8 +302,8 @@ class Room:
             if is_filling(asked):
                 state, meter = self._agent.runs.state_of(errand.run), Meter(self._agent.allowance)
                 answer = await read_values(text, asked, state, self._agent.model, meter)
-                if answer is None:
-                    reason = "that does not say what is needed"
+                reason = UNSAID if answer is None else _object_to_values(answer, asked, state)
+                if reason:
                     return Achieved(Proposal(Standing.NOTHING, text, question=asked.text, reason=reason))
             if is_clear(asked, answer):
                 return await self._errands.resume_with(errand, {asked.question: answer}, tell)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Annotated
 
 import pytest
+from pydantic import AfterValidator, Field
 
 from benchmarks.adversary.adversary_models import AdversarialModel
 from executor import Agent, Allowance, Journal, RunStatus, Wait, World
@@ -13,6 +15,7 @@ from executor.agent.proposals import Standing
 from executor.agent.propose import join_problems
 from executor.events.events import GoalChanged, StepEnded, StepStarted
 from executor.language_model import Origin
+from executor.loop.parameters import Fillings
 from executor.testing import ScriptedModel
 from planner import Domain
 from planner.errors import InputError
@@ -244,6 +247,41 @@ def test_what_answers_nothing_leaves_the_question_open_without_a_model_too(said)
 
     assert asyncio.run(story()).succeeded
     assert done == ["sent"]
+
+
+@pytest.mark.parametrize(("said", "why"), [("as you like", "integer"), ("-5", "greater than 0"), ("7", "no odd sum")])
+def test_a_value_that_does_not_fit_is_told_and_leaves_the_question_open(said, why) -> None:
+    def check_even(amount: int) -> int:
+        assert amount % 2 == 0, "no odd sum"
+        return amount
+
+    domain, done = Domain("post"), []
+    amount = Annotated[int, Field(gt=0), AfterValidator(check_even)]
+    domain.action("pay", {"amount": amount}, provides=["paid"], tags=["trusted"])
+    world = World(domain)
+
+    @world.handler("pay")
+    def pay(amount: int) -> None:
+        done.append(amount)
+
+    agent = Agent(world, domain.problem())
+    agent.executor.fill = ask_how_much
+    room = agent.room("hall")
+
+    async def story():
+        await room.achieve(["paid"])
+        achieved = await room.achieve(said)
+        assert (achieved.proposal.standing, achieved.outcome) == (Standing.NOTHING, None)
+        assert (achieved.proposal.question, room.question, done) == ("How much?", "How much?", [])
+        assert why in achieved.proposal.reason
+        return await room.achieve("12")
+
+    assert asyncio.run(story()).succeeded
+    assert done == [12]
+
+
+async def ask_how_much(_) -> Fillings:
+    return Fillings({}, question="How much?")
 
 
 def test_a_sentence_without_a_question_needs_a_model() -> None:

@@ -509,6 +509,40 @@ def test_a_callback_answers_every_kind(kind: str, tmp_path: Path) -> None:
             assert (asked[0] in load_open_questions(journal, "r")) is not bool(done)  # what does not fit is no answer
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_callback_is_asked_what_an_earlier_process_has_left_open(kind: str, tmp_path: Path) -> None:
+    """It is asked once whenever the run is taken up; None leaves the question open."""
+    cell, office, place = KINDS[kind], Office(kind), tmp_path / "runs.db"
+    asyncio.run(office.prepare(place))
+    run_virtual(ask_by_executor(office, place))
+    for answer, done in ((None, []), (cell.fits, [*cell.done])):
+        executor, asked = make_executor(office, place), list[str]()
+
+        def ask(question: Any, answer: Any = answer, asked: list[str] = asked) -> Any:
+            asked.append(question.question)
+            return answer if question.question.startswith(cell.prefix) else None
+
+        executor.ask = ask
+        run_virtual(executor.resume("r"))
+        assert len(asked) == 1
+        assert asked[0].startswith(cell.prefix)
+        assert office.done == done
+
+
+@pytest.mark.parametrize("decision", [True, {"values": {"amount": 20}}])
+def test_who_approves_is_asked_what_an_earlier_process_has_left_open(decision: Any, tmp_path: Path) -> None:
+    office, place, asked = Office("approval"), tmp_path / "runs.db", list[Any]()
+    run_virtual(ask_by_executor(office, place))
+
+    def approve(request: Any) -> Any:
+        asked.append(request.parameters)
+        return decision
+
+    run_virtual(Executor(office.world, place, approve=approve).resume("r"))
+    assert asked == [{"amount": 60}]
+    assert office.done == [60 if decision is True else 20, "act"]
+
+
 @pytest.mark.parametrize("goes_on", [False, True])
 def test_a_callback_that_thinks_about_a_wait_holds_nothing_up(goes_on: bool) -> None:
     """Other steps go on, its time may pass, and who answers first is heard; None leaves the question open."""
