@@ -660,7 +660,8 @@ class Run:
             found = f"the step {step!r} has not begun: it waits for an answer to {question!r}"
             return RunError(found, hint="answer that, and give no result")
         waiting = [each.id for each in self.state.with_status(run_events.StepStatus.WAITING) if each.takes_result]
-        now = "" if record is None else f": it is {status_text(record.status)}"
+        is_told = record is not None and record.status is run_events.StepStatus.RUNNING and record.result is not None
+        now = ": it has one" if is_told else "" if record is None else f": it is {status_text(record.status)}"
         others = ", ".join(waiting) or "none"
         return RunError(f"the step {step!r} waits for no result{now}; those that wait: {others}")
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import sys
 import threading
+from inspect import signature
 from pathlib import Path
 from typing import Self
 
 import pytest
 
+from executor import World
 from planner.cli import main
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.search import REGISTRY as SEARCHES
@@ -107,3 +109,11 @@ def test_the_tables_of_searches_and_heuristics_are_the_registries() -> None:
     ]
     rows += [f"| `{name}` | {one.what} | {'yes' if one.admissible else ''} |" for name, one in HEURISTICS.items()]
     assert re.findall(r"^\| `[\w+]+` \| .*$", page, re.MULTILINE) == rows
+
+
+def test_the_defaults_of_observers_are_on_the_page() -> None:
+    page = (ROOT / "docs/reference/executing.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ((?:`\w+=`(?:, )?)+) \| `([^`]+)` \|", page, re.MULTILINE)
+    told = {name: default for names, default in rows for name in re.findall(r"`(\w+)=`", names)}
+    options = signature(World.observer).parameters.values()
+    assert told == {each.name: str(each.default) for each in options if each.kind is each.KEYWORD_ONLY}

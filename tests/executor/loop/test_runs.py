@@ -5,6 +5,7 @@ import gc
 import sys
 import threading
 import warnings
+from inspect import signature
 
 import pytest
 
@@ -19,6 +20,7 @@ from executor import (
     Wait,
     World,
 )
+from executor.run import Run
 from executor.testing import run_virtual
 from planner import Domain, NoPlan, solve
 from planner.errors import InputError
@@ -344,3 +346,11 @@ def test_what_an_executor_cannot_work_with_is_refused(parts, message):
     with pytest.raises(InputError) as error:
         Executor(**{"world": world, **parts})
     assert message in str(error.value)
+
+
+def test_whatever_is_awaited_of_a_run_is_typed_as_its_outcome():
+    """Type checkers read these annotations: a run that is awaited is no `Any`."""
+    assert signature(Run.__await__).return_annotation == "Generator[Any, None, RunOutcome]"
+    for function in (Executor.run, Executor.resume, Executor.run_sync):
+        assert signature(function).return_annotation == "RunOutcome"
+    assert signature(Executor.start).return_annotation == "Run"

@@ -13,6 +13,7 @@ from executor.events.open_questions import OpenQuestions, explain_late, post_ans
 from executor.observe.reports import literal_of
 from executor.testing import run_virtual
 from planner import Domain, From
+from planner.cli import main as command
 from planner.errors import InputError
 
 
@@ -214,6 +215,21 @@ def test_an_answer_after_the_deadline_is_too_late(how, tmp_path, monkeypatch):
     }
     with pytest.raises(RunError, match="too late; its time was over at"):
         ways[how]()
+    assert shop.bank == []
+
+
+def test_a_question_is_listed_with_its_deadline_and_as_late_after_it(tmp_path, monkeypatch, capsys):
+    shop, clock = Shop(Wait("Which?", choices=("t1", "t2"), deadline=60, conclusive=True)), [1000.0]
+    monkeypatch.setattr("time.time", lambda: clock[0])
+    executor = Executor(shop.world, tmp_path / "runs.db")
+    run_virtual(executor.run(shop.domain.problem(goal=["paid"]), run="r"))
+    for now, told in ((1000.0, "until"), (1061.0, "its time was over at")):
+        clock[0] = now
+        with pytest.raises(SystemExit, match="0"):
+            command(["runs", "answer", str(tmp_path / "runs.db"), "r"])
+        assert f"    {told} 1970-01-01 00:17:40 UTC" in capsys.readouterr().out.splitlines()
+    outcome = run_virtual(executor.resume("r"))
+    assert (outcome.status, outcome.questions, executor.questions("r")) == (RunStatus.FAILED, (), ())
     assert shop.bank == []
 
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from executor import ActionPlan, ActionResult, Executor, RunStatus, StepStatus, Wait, World
-from executor.errors import JournalError
+from executor.errors import JournalError, RunError
 from executor.journal import open_journal
 from executor.plan_check.remaining_means import LACKING
 from executor.testing import run_virtual
@@ -71,6 +71,8 @@ def test_a_missing_handler_undoes_nothing_and_the_run_goes_on_where_it_is_there(
     assert not waiting.recovery
     again = trip.resume(place, lacks=["pay"], model=model)
     assert (again.status, again.reason) == (RunStatus.WAITING, waiting.reason)
+    with pytest.raises(RunError, match="the step 's2' waits for no result: it has one"):
+        trip.resume(place, results={"s2": True}, model=model)
     done = trip.resume(place, model=model)
     assert done.succeeded
     assert trip.book == ["book_room", "pay"]

@@ -7,6 +7,8 @@ import contextlib
 import math
 import threading
 import time
+from inspect import signature
+from pathlib import Path
 
 import pytest
 
@@ -231,3 +233,9 @@ def test_what_goes_on_and_on_is_stopped_after_its_time_limit():
     with pytest.raises(Stuck, match=r"within 0\.2 s of real time, at \d+ s of virtual time: time_limit=… lets"):
         run_virtual(spin(), time_limit=0.2)
     assert ended == ["cancelled"]
+
+
+def test_the_time_limit_that_holds_by_default_is_the_one_on_the_page() -> None:
+    page = (Path(__file__).parents[3] / "docs/how-to/simulating.md").read_text(encoding="utf-8")
+    default = signature(run_virtual).parameters["time_limit"].default
+    assert f"`time_limit=` ({default:.0f}) seconds of real time" in page
