@@ -686,10 +686,9 @@ class Run:
 
     def check_answer(self, question: str, answer: Any, at: float | None = None) -> None:
         """Raise the errors of an `answer` that was given `at` a time; None: now."""
-        asked = self.state.questions.get(question)
-        if asked is None and question in self.state.answered:
-            told = quote_value(self.state.answers.get(question))
-            raise RunError(f"the answer to {question!r} comes too late", hint=f"it was answered: {told}")
+        asked, closed = self.state.questions.get(question), self.state.explain_closed(question)
+        if closed:
+            raise RunError(f"the answer to {question!r} comes too late", hint=closed)
         if asked is None:
             known = ", ".join(self.state.questions) or "none"
             raise RunError(f"nobody has asked {question!r}; the open questions: {known}")

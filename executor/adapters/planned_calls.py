@@ -42,7 +42,6 @@ from executor.observe.believed_problem import (
 )
 from executor.recovery.ask_people import Callback
 from executor.run import Run
-from executor.tools.containment import quote_value
 from executor.tools.json_data import dump_json, dump_json_value, load_json
 from planner.errors import InputError, UnsupportedError, did_you_mean, kind_of
 from planner.lightweight import replace
@@ -272,9 +271,9 @@ class PlannedCalls:
         name = question.removeprefix(f"{self._session.name}:")
         asked = state.open_questions.get(name)
         if asked is None:
-            if name in state.answered:
-                told = quote_value(state.answers.get(name))
-                raise InputError(f"the answer to {question!r} comes too late", hint=f"it was answered: {told}")
+            closed = state.explain_closed(name)
+            if closed:
+                raise InputError(f"the answer to {question!r} comes too late", hint=closed)
             known = ", ".join(state.open_questions) or "none"
             raise InputError(f"no call has asked {question!r}", hint=f"the open questions: {known}")
         record = state.steps.get(asked.step)

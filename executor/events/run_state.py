@@ -31,6 +31,7 @@ from executor.plans.execution_models import RunModel
 from executor.plans.goals_served import Served, find_goals_served, find_goals_served_in_time, serves_others
 from executor.plans.stated_steps import ConditionReader
 from executor.plans.suppositions import parse_suppositions, sensed_by
+from executor.tools.containment import quote_value
 from executor.tools.context import Memory
 from executor.tools.value_changes import Versions, is_change
 from planner.lightweight import replace
@@ -121,6 +122,8 @@ class RunState:
     """The facts that a look has seen to be otherwise than was stated."""
     again: tuple[str, ...] = ()
     """Irreversible steps that the request wants done once more, though they were done before."""
+    waited: frozenset[str] = frozenset()
+    """Questions for what steps have waited for, and wait no more."""
 
     def __init__(
         self, domain: DomainModel, plan: ActionPlan, problem: Problem, methods: HtnDomain | None = None
@@ -527,6 +530,15 @@ class RunState:
             closed = [name for name, each in self.questions.items() if each.step == step and is_wait(each)]
             for name in closed:
                 del self.questions[name]
+            self.waited = self.waited.union(closed)
+
+    def explain_closed(self, question: str) -> str:
+        """Return why a question is open no more; an empty text if it was never asked, or is open."""
+        if question in self.questions:
+            return ""
+        if question in self.answered:
+            return f"it was answered: {quote_value(self.answers.get(question))}"
+        return "its step waits no more" if question in self.waited else ""
 
     def _answer(self, question: str, answer: Any) -> None:
         asked = self.questions.pop(question, None)

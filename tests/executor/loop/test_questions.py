@@ -326,6 +326,46 @@ ANSWERERS: dict[str, Callable[[Office, Path, str, str, Any], None]] = {
 }
 
 
+def answer_by_calls(office: Office, place: Path, run: str, question: str, answer: Any) -> None:
+    calls = PlannedCalls(office.world, office.problem, run=run, journal=place)
+    asyncio.run(calls.answer(question, answer))
+
+
+def answer_by_graph(office: Office, place: Path, run: str, question: str, answer: Any) -> None:
+    """Let a graph of another process ask the question of its run, and resume its interrupt with the answer."""
+    from doors.call_doors import Caller
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.types import Command
+
+    from executor.adapters.langgraph_nodes import planned_agent
+
+    calls = PlannedCalls(office.world, office.problem, run=run, journal=place)
+    graph = planned_agent(calls, Caller(), checkpointer=InMemorySaver())
+    thread = {"configurable": {"thread_id": "1"}}
+
+    async def talk() -> Any:
+        asked = find_interrupt(await graph.ainvoke({"messages": [("user", "Deal.")]}, thread))
+        if asked.get("question") != f"{run}:{question}":
+            raise InputError("the question is over")
+        return find_interrupt(await graph.ainvoke(Command(resume=answer), thread))
+
+    again = asyncio.run(talk())
+    if again.get("question") == f"{run}:{question}":  # `{}` is no answer for LangGraph itself, and has no objection
+        assert answer == {} or again["objection"]
+        raise InputError("the question is still open")
+
+
+def find_interrupt(told: Any) -> Any:
+    return next((each.value for each in told.get("__interrupt__", ())), {})
+
+
+OF_CALLS: dict[str, Callable[[Office, Path, str, str, Any], None]] = {
+    "PlannedCalls.answer": answer_by_calls,
+    "LangGraph": answer_by_graph,
+}
+"""Doors that answer for the runs of toolsets alone."""
+
+
 def go_on(office: Office, place: Path, run: str) -> None:
     run_virtual(make_executor(office, place).resume(run))
 
@@ -343,8 +383,8 @@ def ask(office: Office, asker: str, place: Path) -> tuple[str, Any]:
 
 
 def list_cells() -> Iterator[tuple[str, str, str]]:
-    for kind, asker, answerer in product(KINDS, ASKERS, ANSWERERS):
-        if asker in ONLY_AT.get(kind, ASKERS):
+    for kind, asker, answerer in product(KINDS, ASKERS, [*ANSWERERS, *OF_CALLS]):
+        if asker in ONLY_AT.get(kind, ASKERS) and (answerer in ANSWERERS or asker in ("planned calls", "langgraph")):
             yield kind, asker, answerer
 
 
@@ -354,7 +394,7 @@ def test_a_question_is_answered_at_every_door(kind: str, asker: str, answerer: s
     run, asked = ask(office, asker, place)
     assert asked.question.startswith(cell.prefix)
     assert office.done == []
-    answer = ANSWERERS[answerer]
+    answer = {**ANSWERERS, **OF_CALLS}[answerer]
     with pytest.raises(InputError):
         answer(office, place, run, asked.question, cell.misfit)
     with Journal(place) as journal:

@@ -142,9 +142,10 @@ def test_a_step_that_was_answered_takes_no_other_result():
             if type(event).__name__ == "Asked":
                 break
         run.answer("wait:s1", {"observed": ["not signed"]})
-        for other in (lambda: run.complete("s1", True), lambda: run.answer("wait:s1", True)):
-            with pytest.raises(RunError):
-                other()
+        with pytest.raises(RunError, match="waits for no result: it has one"):
+            run.complete("s1", True)
+        with pytest.raises(RunError, match="the answer to 'wait:s1' comes too late; its step waits no more"):
+            run.answer("wait:s1", True)
         return await run
 
     assert (run_virtual(main()).succeeded, shop.bank) == (False, [])
