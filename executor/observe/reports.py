@@ -20,6 +20,7 @@ from planner.language.declare.marks import Entity, type_names
 from planner.lightweight import dataclass, field
 from planner.model import OPEN, Atom, DomainModel, Not
 from planner.model.domain import ROOT_TYPE, TypeHierarchy, numeric_fluents
+from planner.model.object_names import term_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,12 +257,23 @@ def literal_of(literal: Any) -> tuple[Atom, bool]:
             text = literal.strip()
             holds = not text.startswith("not ")
             try:
-                return parse_fact(text if holds else text[4:].strip()), holds
+                text = text if holds else text[4:].strip()
+                return parse_fact(text), holds
             except NotationError as mistake:
-                raise InputError(f"{literal!r} is no fact: {mistake.problem}", hint=mistake.hint) from None
+                hint = "; ".join(filter(None, [mistake.hint, _suggest_quotes(text)])) or None
+                raise InputError(f"{literal!r} is no fact: {mistake.problem}", hint=hint) from None
         case _:
             hint = "a fact is written at(r1, hall), or not at(r1, hall); a value fuel(r1) = 40"
             raise InputError(f"{literal!r} is no fact", hint=hint)
+
+
+def _suggest_quotes(text: str) -> str:
+    """Return how to write a fact whose arguments may be names that need quotes; an empty text for any other."""
+    predicate, _, rest = text.partition("(")
+    if not rest.endswith(")") or '"' in rest:
+        return ""
+    terms = ", ".join(term_of(each.strip()) for each in rest[:-1].split(","))
+    return f"names in quotes: {predicate}({terms})" if '"' in terms else ""
 
 
 NOTHING = Report()

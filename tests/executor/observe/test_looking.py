@@ -143,6 +143,9 @@ def test_what_an_observer_sees_is_believed_before_what_a_handler_reports():
         ("done(hall, hall)", "has 1 arguments"),
         ("tidy(hall)", "derived"),
         ("done(", "is no fact"),
+        ("done(room 7)", 'names in quotes: done("room 7")'),
+        ("done(Müller & Söhne)", 'names in quotes: done("Müller & Söhne")'),
+        ("not done(https://x/a?b=1)", 'names in quotes: done("https://x/a?b=1")'),
     ],
 )
 def test_a_report_that_is_no_fact_of_the_domain_fails_the_step_and_says_why(report, said):
