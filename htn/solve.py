@@ -12,11 +12,11 @@ from htn.lifted.depth_first import EnoughPlans, LimitsWithDescent, search_depth_
 from htn.model import HtnProblem, seal_problem
 from htn.problem_kind import resolve
 from htn.search.htn_incumbent import HtnIncumbent
+from planner.compilations.budgets import limits_cost
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
-from planner.model import COST
-from planner.model.constructs import Construct, constructs_of, name_constructs
+from planner.model.constructs import Construct, has, name_constructs
 from planner.model.domain import may_find_out
 from planner.model.problem import NumericMetric
 from planner.options import Solve, SolveOptions
@@ -134,7 +134,7 @@ def refuse_unsupported(problem: HtnProblem, options: SolveOptions, *_: object) -
         if getattr(options, name):
             raise InputError(f"`{name}` is for classical problems", hint="leave it out")
     refused = refuse_constructs(problem.classical, takes=(Construct.BUDGETS,))
-    if refused is None and options.search is not None and Construct.BUDGETS in constructs_of(problem.classical):
+    if refused is None and options.search is not None and has(problem.classical, Construct.BUDGETS):
         from planner.resources.resource_portfolio import refuse_without_labels
 
         return refuse_without_labels(options.search, "count what budgets limit")
@@ -146,15 +146,15 @@ def refuse_beside_numbers(problem: HtnProblem, options: SolveOptions, *_: object
     if not has_numbers(problem):
         return None
     classical = problem.classical
-    has = {
+    refused = {
         "depth-first search": options.search == "depth-first",
         **dict.fromkeys(name_constructs(classical, (Construct.CREATION,)), True),
         f"a budget on the cost beside the metric '{classical.metric}'": isinstance(classical.metric, NumericMetric)
-        and COST in classical.budgets,
+        and limits_cost(classical),
         f"soft goals beside the metric '{classical.metric}'": isinstance(classical.metric, NumericMetric)
         and bool(classical.goal.soft),
     }
-    found = next((what for what, there in has.items() if there), None)
+    found = next((what for what, there in refused.items() if there), None)
     return None if found is None else unsupported_result(f"{found} in a hierarchical problem with numbers")
 
 

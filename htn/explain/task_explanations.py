@@ -20,7 +20,7 @@ from planner.garbage_collection import pause_collector
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits
 from planner.model import Constraint, Problem
-from planner.model.constructs import Construct, constructs_of
+from planner.model.constructs import Construct, has
 from planner.options import ANY_PLAN
 from planner.plan import Plan, StoppedBy
 
@@ -76,7 +76,7 @@ def explain_unsolvable(problem: HtnProblem, limits: Limits) -> WhyNot:
     take, such as one with numbers.
     """
     refuse_numbers(problem, "in explanations why tasks cannot be done")
-    if not has_demands(problem.classical) or problem.classical.unknown:
+    if not has_demands(problem.classical) or has(problem.classical, Construct.UNKNOWN):
         with pause_collector():
             return _explain_tasks(compile_constraints(problem).problem, limits)
     demanded = _explain_conflicts(problem, part_of(limits, 1 / 2))
@@ -92,7 +92,7 @@ def explain_unsolvable(problem: HtnProblem, limits: Limits) -> WhyNot:
 
 def has_demands(problem: Problem) -> bool:
     """Return whether plans must do more than reach the goal: there are constraints, or budgets."""
-    return not constructs_of(problem).isdisjoint((Construct.BUDGETS, Construct.CONSTRAINTS))
+    return has(problem, Construct.BUDGETS, Construct.CONSTRAINTS)
 
 
 def _explain_conflicts(problem: HtnProblem, limits: Limits) -> WhyNot:

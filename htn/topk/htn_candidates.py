@@ -22,7 +22,7 @@ from planner.errors import UnsupportedError
 from planner.jit.common_kernel import INFINITE
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Finishing, Limits
-from planner.model.constructs import Construct
+from planner.model.constructs import Construct, has
 from planner.model.domain import creates_objects
 from planner.plan import Plan
 from planner.portfolio.incumbent import refuse_constructs
@@ -302,7 +302,7 @@ def candidates(problem: HtnProblem, limits: Limits, options: CandidateOptions) -
     take.
     """
     refuse_numbers(problem, "in candidates of tasks")
-    if problem.classical.unknown:
+    if has(problem.classical, Construct.UNKNOWN):
         raise UnsupportedError("candidates of tasks where facts are unknown")
     takes = (Construct.BUDGETS, Construct.SOFT_GOALS, Construct.SOFT_CONSTRAINTS)
     refused = refuse_constructs(problem.classical, takes)

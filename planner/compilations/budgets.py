@@ -20,6 +20,11 @@ USED: Final = "@used-"
 """Prefix of the functions that stand for budgets; the name of the resource follows."""
 
 
+def limits_cost(problem: Problem) -> bool:
+    """Return whether the cost of plans has a budget."""
+    return COST in problem.budgets
+
+
 def with_budgets(problem: Problem, budgets: Mapping[str, Number]) -> Problem:
     """Return `problem` with these `budgets`, instead of those of the same names, too."""
     return replace(problem, budgets={**problem.budgets, **budgets})
@@ -32,7 +37,7 @@ def without_budgets(problem: Problem) -> Problem:
 
 def budget_spending(problem: Problem) -> Problem:
     """Replace the budget on the cost, if there is one, by one on a resource of which each step uses its cost."""
-    if COST not in problem.budgets:
+    if not limits_cost(problem):
         return problem
     actions = {
         name: replace(each, uses={**each.uses, SPENT: _cost_of(each, problem)}) for name, each in _actions(problem)

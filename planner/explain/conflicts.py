@@ -15,6 +15,7 @@ from planner.explain.never_possible import describe_never_possible
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import LimitReached, Limits
 from planner.model import COST, Constraint, Formula, Goal, Number, Problem
+from planner.model.constructs import Construct, has
 from planner.model.formulas import conjunction, conjuncts
 from planner.options import ANY_PLAN, Solve
 from planner.plan import Result, Status
@@ -139,7 +140,7 @@ def add_reason(problem: Problem, result: Result, limits: Limits, solve: Solve) -
     Windows that are over and capacities that no step fits in are part of the reason.
     """
     found = name_conflict(problem, result, limits.part(REASON_SECONDS), solve)
-    hard = any(each.utility is None for each in problem.constraints)
+    hard = has(problem, Construct.CONSTRAINTS)
     found = replace(found, reason=POINTING) if hard and not found.reason else found
     never = [*describe_never_possible(problem)]
     return replace(found, reason="; ".join([found.reason, *never] if found.reason else never)) if never else found
@@ -151,9 +152,9 @@ def name_conflict(problem: AnyProblem, result: Result, limits: Limits, solve: So
     A conflict may be the reason where there are hard constraints, or where only a budget or deadline is known to be.
     """
     classical, said = classical_of(problem), result.reason
-    hard = any(each.utility is None for each in classical.constraints)
+    hard = has(classical, Construct.CONSTRAINTS)
     limited = classical.is_limited and (not said or said.startswith(VAGUE))
-    if result.status is not Status.UNSOLVABLE or classical.unknown or not (hard or limited):
+    if result.status is not Status.UNSOLVABLE or has(classical, Construct.UNKNOWN) or not (hard or limited):
         return result
     try:
         found = next(_ConflictSearch(problem, limits, solve).find_conflicts(), None)

@@ -15,7 +15,8 @@ from planner.explain.unsolvability import explain_compiled, explain_unsolvable
 from planner.lightweight import Any, replace
 from planner.limits import Limits
 from planner.model import Problem
-from planner.model.domain import creates_objects, may_find_out
+from planner.model.constructs import Construct, has
+from planner.model.domain import may_find_out
 from planner.model.problem import is_temporal
 from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step
@@ -91,7 +92,7 @@ class ContrastStages:
 
                 timed = explain_no_plan_in_time(compiled, limits)
                 return timed if timed.solvable is False and timed.blames_time else None
-            if creates_objects(compiled.domain) or compiled.unknown:
+            if has(compiled, Construct.UNKNOWN, Construct.CREATION):
                 return None
             found = explain_compiled(compiled, source, limits)
             return replace(found, change=None) if _is_undone_by(problem, source, found.change) else found

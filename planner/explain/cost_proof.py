@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from planner.lightweight import Any, Final, dataclass
 from planner.limits import LimitReached, Limits
 from planner.model import Problem
-from planner.model.domain import creates_objects
+from planner.model.constructs import Construct, has
 from planner.model.formulas import Number
 from planner.model.problem import is_numeric, is_temporal
 from planner.plan import Plan, Step, divide_exactly, exact_sum, json_number, name_as_written
@@ -42,9 +42,9 @@ class CostShare:
 
 def find_cost_shares(problem: Problem, limits: Limits) -> tuple[CostShare, ...]:
     """Return the landmarks that LM-cut finds for the initial state; none for problems that it does not take."""
-    if is_numeric(problem) or is_temporal(problem) or problem.unknown or problem.wishes or problem.is_limited:
+    if is_numeric(problem) or is_temporal(problem) or problem.wishes or problem.is_limited:
         return ()
-    if creates_objects(problem.domain):
+    if has(problem, Construct.UNKNOWN, Construct.CREATION):
         return ()
     try:
         return tuple(_cut(problem, limits))

@@ -31,7 +31,8 @@ from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits
 from planner.model import Action, Atom, Formula, Problem, TypeHierarchy
 from planner.model.actions import When
-from planner.model.domain import Predicate, creates_objects, lists_patterns
+from planner.model.constructs import Construct, has
+from planner.model.domain import Predicate, lists_patterns
 from planner.model.formulas import Or, Variable, atoms_in, conjunction, conjuncts, unmarked
 from planner.model.problem import is_numeric, is_temporal, seal_like
 from planner.options import ANY_PLAN, SolveOptions
@@ -144,7 +145,7 @@ def find_model_changes(
     """
     problem = resolve_classical(problem, "find_model_changes", "ask about its part without tasks: problem.classical")
     domain = problem.domain
-    if is_temporal(problem) or problem.unknown or creates_objects(domain) or lists_patterns(domain):
+    if is_temporal(problem) or has(problem, Construct.UNKNOWN, Construct.CREATION) or lists_patterns(domain):
         return ()
     missing = frozenset(missing)
     drops, effects, new = (limits.share(part) for part in SHARES)

@@ -36,6 +36,7 @@ from planner.explain.unreachable_goals import Shortfall
 from planner.limits import LimitReached, Limits
 from planner.model import Atom
 from planner.model.actions import Action, CostTerm, Literal
+from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.model.domain import TypeHierarchy, numeric_fluents
 from planner.model.problem import Problem
 from planner.options import SolveOptions
@@ -124,7 +125,7 @@ def make_change(
     Its `at_least` is 0. Return None where the plan would miss the deadline or break a constraint.
     """
     kept, left = list(assumed), list(steps)
-    if (problem.constraints or problem.deadline is not None) and not _works(apply_assumptions(problem, kept), left):
+    if has(problem, *CONSTRAINED, Construct.DEADLINE) and not _works(apply_assumptions(problem, kept), left):
         return None
     for assumption in sorted(kept, key=lambda each: -each.price):
         fewer = [each for each in kept if each is not assumption]
@@ -384,7 +385,7 @@ class _ChangeSearch:
             if change is None:
                 finding.stopped_by = StoppedBy.INCOMPLETE
         bound = self._lower_bound(result, pool)
-        finding.raise_bound(min(bound, 1) if self._problem.constraints else bound)
+        finding.raise_bound(min(bound, 1) if has(self._problem, *CONSTRAINED) else bound)
         if result.status in _OPEN and not enough.is_known:
             finding.stopped_by = result.stopped_by
         self._limits.check()

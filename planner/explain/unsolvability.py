@@ -19,6 +19,7 @@ from planner.explain.smallest_change import Change, Finding, find_smallest_chang
 from planner.explain.unreachable_goals import Missing, Unreachable, explain_unreachable_goals
 from planner.limits import LimitReached, Limits
 from planner.model import Problem
+from planner.model.constructs import Construct, has
 from planner.model.domain import creates_objects, lists_patterns, may_find_out
 from planner.model.problem import is_numeric
 from planner.options import ANY_PLAN
@@ -200,7 +201,7 @@ def find_unreachable_parts(problem: Problem, limits: Limits) -> tuple[Unreachabl
 
 
 def _find_unreachable_with_numbers(problem: Problem, limits: Limits) -> tuple[Unreachable, ...]:
-    if problem.unknown or may_find_out(problem.domain) or creates_objects(problem.domain):
+    if has(problem, Construct.UNKNOWN, Construct.CREATION) or may_find_out(problem.domain):
         return ()
     facts = compile_comparisons(problem)
     try:
@@ -246,8 +247,7 @@ def _diagnose_numbers(problem: Problem, limits: Limits, source: Problem | None =
 
 def find_conflicts_besides_goal(problem: Problem, limits: Limits) -> tuple[Conflict, ...]:
     """Return the conflicts that are found in half of the time, where there are demands besides the goal."""
-    hard = any(each.utility is None for each in problem.constraints)
-    if not (hard or problem.is_limited):
+    if not (has(problem, Construct.CONSTRAINTS) or problem.is_limited):
         return ()
     return find_conflicts(problem, limits.share(1 / 2))
 

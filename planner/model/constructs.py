@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
+from types import MappingProxyType
 
+from planner.lightweight import Final
 from planner.model.domain import creates_objects
 from planner.model.problem import Problem
 from planner.model.unknown_numbers import find_unread
@@ -23,23 +25,27 @@ class Construct(Enum):
     DEADLINE = "deadlines"
 
 
-def constructs_of(problem: Problem) -> frozenset[Construct]:
-    """Return the constructs that `problem` has."""
-    is_soft = [each.utility is not None for each in problem.constraints]
-    has = {
-        Construct.CREATION: creates_objects(problem.domain),
-        Construct.UNKNOWN: bool(problem.unknown),
-        Construct.UNKNOWN_NUMBERS: bool(find_unread(problem)),
-        Construct.SOFT_GOALS: bool(problem.goal.soft),
-        Construct.SOFT_CONSTRAINTS: any(is_soft),
-        Construct.CONSTRAINTS: not all(is_soft),
-        Construct.BUDGETS: bool(problem.budgets),
-        Construct.DEADLINE: problem.deadline is not None,
+CONSTRAINED: Final = (Construct.CONSTRAINTS, Construct.SOFT_CONSTRAINTS)
+"""Constraints of both kinds."""
+_TESTS: Final[Mapping[Construct, Callable[[Problem], bool]]] = MappingProxyType(
+    {
+        Construct.CREATION: lambda problem: creates_objects(problem.domain),
+        Construct.UNKNOWN: lambda problem: bool(problem.unknown),
+        Construct.UNKNOWN_NUMBERS: lambda problem: bool(find_unread(problem)),
+        Construct.SOFT_GOALS: lambda problem: bool(problem.goal.soft),
+        Construct.SOFT_CONSTRAINTS: lambda problem: any(each.utility is not None for each in problem.constraints),
+        Construct.CONSTRAINTS: lambda problem: any(each.utility is None for each in problem.constraints),
+        Construct.BUDGETS: lambda problem: bool(problem.budgets),
+        Construct.DEADLINE: lambda problem: problem.deadline is not None,
     }
-    return frozenset([construct for construct, there in has.items() if there])
+)
+
+
+def has(problem: Problem, *constructs: Construct) -> bool:
+    """Return whether `problem` has one of the `constructs`."""
+    return any(_TESTS[each](problem) for each in constructs)
 
 
 def name_constructs(problem: Problem, refused: Collection[Construct]) -> list[str]:
     """Return the words for those constructs of `problem` that are `refused`, in the order of `Construct`."""
-    found = constructs_of(problem).intersection(refused)
-    return [each.value for each in Construct if each in found]
+    return [each.value for each in Construct if each in refused and has(problem, each)]

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from planner.errors import PlanError
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Action, Constraint, ConstraintKind, Done
+from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.model.domain import DomainModel, numeric_fluents
 from planner.model.formulas import (
     OPEN,
@@ -354,7 +355,7 @@ def find_accesses(problem: Problem, plan: Plan) -> list[Access]:
     Steps that affect a constraint write it as an item. Raises `PlanError` for an invalid plan.
     """
     problem, suppositions = apply_suppositions(problem, plan)
-    if problem.goal.soft or problem.constraints:
+    if has(problem, Construct.SOFT_GOALS, *CONSTRAINED):
         problem = harden_wishes(problem, _find_forgone(problem, plan))
     reads, changes = _replay(problem, plan.steps)
     numbers = [NO_NUMBERS] * len(reads)

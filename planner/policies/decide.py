@@ -17,8 +17,8 @@ from planner.garbage_collection import pause_collector
 from planner.lightweight import Any, Final, cast, replace
 from planner.limits import LimitReached, Limits, check_limits, never
 from planner.model import Formula, Number, Problem
-from planner.model.constructs import Construct, name_constructs
-from planner.model.domain import creates_objects, lists_patterns
+from planner.model.constructs import CONSTRAINED, Construct, has, name_constructs
+from planner.model.domain import lists_patterns
 from planner.model.problem import NumericMetric, is_numeric
 from planner.options import check_simulations
 from planner.plan import Statistics, Status, StoppedBy
@@ -162,7 +162,7 @@ class Decider:
         status = Status.OPTIMAL if bounds.proved else Status.SOLVED
         if self._is_hopeless(*(name for name in self.known if name != SIMULATIONS)):
             status, cost = Status.UNSOLVABLE, float("inf")
-            if self.problem.unknown:
+            if has(self.problem, Construct.UNKNOWN):
                 status = Status.UNKNOWN
         elif aim.rewards and policy.success <= 0:
             status = Status.UNKNOWN
@@ -182,7 +182,7 @@ class Decider:
 
     def _explain_status(self, aim: Aim, status: Status, policy: Policy, bounds: Bounds) -> str:
         goal = aim.process.task.unreachable_goal
-        if status is Status.UNKNOWN and self.problem.unknown and bounds.proved:
+        if status is Status.UNKNOWN and has(self.problem, Construct.UNKNOWN) and bounds.proved:
             return "no policy ever comes to know that it has reached the goal"
         if status is Status.UNSOLVABLE:
             return _describe_unsolvable(goal, self.problem)
@@ -232,7 +232,7 @@ class Decider:
 def _describe_unsolvable(goal: Formula | None, problem: Problem) -> str:
     """Return why the goal cannot be reached; `goal` is the part of it that cannot, if that is known."""
     if goal is None:
-        return "no outcomes lead to the goal" + (" within the constraints" if problem.constraints else "")
+        return "no outcomes lead to the goal" + (" within the constraints" if has(problem, *CONSTRAINED) else "")
     constraint = constraint_of(goal, problem)
     if constraint is not None:
         return f"nothing can keep this constraint: {constraint}"
@@ -367,14 +367,14 @@ BESIDE_NUMBERS: Final = (
 
 def unsupported_construct_of(problem: Problem) -> str:
     """Return a construct of `problem` that policies do not support; "" where they support all."""
-    if problem.constraints and problem.unknown:
+    if has(problem, *CONSTRAINED) and has(problem, Construct.UNKNOWN):
         return "constraints where facts are unknown"
-    if problem.deadline is not None:
-        return "deadlines"
+    if has(problem, Construct.DEADLINE):
+        return Construct.DEADLINE.value
     if is_numeric(problem):
         beside = name_constructs(problem, BESIDE_NUMBERS)
         if isinstance(problem.metric, NumericMetric):
             beside.append(f"the metric '{problem.metric}'")
         if beside:
             return f"{beside[0]} in a problem with numbers"
-    return "actions that create objects" if creates_objects(problem.domain) else ""
+    return Construct.CREATION.value if has(problem, Construct.CREATION) else ""

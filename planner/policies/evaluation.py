@@ -15,6 +15,7 @@ from planner.graphs import strong_components
 from planner.lightweight import Any, Final, Protocol, dataclass
 from planner.limits import never
 from planner.model import COST, Atom, Formula, Number, Problem
+from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.model.problem import is_numeric
 from planner.plan import Step, exact_sum
 from planner.policies.markov_decision_process import Kept
@@ -120,9 +121,9 @@ def evaluate(problem: Problem, strategy: Strategy, check: Callable[[], None] = n
 
 
 def _make_world(problem: Problem) -> World:
-    if problem.constraints:
+    if has(problem, *CONSTRAINED):
         return ConstrainedWorld(problem)
-    if not problem.unknown:
+    if not has(problem, Construct.UNKNOWN):
         return World(problem)
     from planner.policies.belief_states import HiddenWorld
 

@@ -29,6 +29,7 @@ from planner.grounding.ground import ground_adl
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
 from planner.limits import Limits
 from planner.model import TRUE, Action, Atom, Goal, Not, Number, Predicate, Problem, When
+from planner.model.constructs import Construct, has
 from planner.model.formulas import conjunction, conjuncts
 from planner.model.problem import is_numeric
 from planner.plan import Step, exact
@@ -321,7 +322,7 @@ def process_of(problem: Problem, limits: Limits) -> Process:
     are belief states. Raises as `ground` does, and `UnsupportedError` where unknown facts affect more than the
     applicability of actions.
     """
-    if problem.unknown:
+    if has(problem, Construct.UNKNOWN):
         from planner.policies.belief_states import sensing_process_of
 
         return sensing_process_of(problem, limits)

@@ -25,6 +25,7 @@ from planner.jit.library import Call
 from planner.lightweight import Final, dataclass, field, replace
 from planner.limits import STOPS, Limits, stop_reason
 from planner.model.arithmetic import as_number, evaluate, exact_value
+from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.model.domain import creates_objects
 from planner.model.formulas import Number, functions_in
 from planner.model.problem import TOTAL_COST, Metric, NumericMetric, Problem
@@ -113,16 +114,16 @@ def solve_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Res
 
 def refuse_in_time(problem: Problem, options: SolveOptions) -> Result | None:
     """Return a refusal of what search in time does not take."""
-    has = {
+    refused = {
         f"the search {options.search!r}": options.search is not None,
         f"the heuristic {options.heuristic!r}": options.heuristic is not None,
         "plain search": options.plain,
-        "facts declared unknown": bool(problem.unknown),
-        "a trajectory constraint": bool(problem.constraints),
+        "facts declared unknown": has(problem, Construct.UNKNOWN),
+        "a trajectory constraint": has(problem, *CONSTRAINED),
         "actions that create objects": creates_objects(problem.domain),
         "a metric that is maximised": isinstance(problem.metric, NumericMetric) and problem.metric.maximize,
     }
-    found = next((what for what, there in has.items() if there), None)
+    found = next((what for what, there in refused.items() if there), None)
     return None if found is None else unsupported_result(f"{found} in a problem in time")
 
 

@@ -13,6 +13,7 @@ from planner.errors import PlanError
 from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, field, replace
 from planner.limits import STOPS, Limits, check_limits
 from planner.model import Number, Problem
+from planner.model.constructs import CONSTRAINED, has
 from planner.plan import Plan, Step, exact_sum, json_number, name_as_written
 from planner.questions.notation import AnyState, AnySteps, read_steps, spell, start_whole_in
 from planner.questions.whole_tasks import Versions, WholeTask, key_of
@@ -169,7 +170,7 @@ class _Subsequences:
 
     def _has_more_demands(self) -> bool:
         """Return whether more than the goal makes a plan valid, so that the validator must test each subsequence."""
-        return bool(self._problem.constraints) or self._problem.is_limited
+        return has(self._problem, *CONSTRAINED) or self._problem.is_limited
 
     def find_removals(self) -> tuple[tuple[int, ...], ...]:
         """Return the single places and the consecutive pairs that can be left out alone, in their order."""

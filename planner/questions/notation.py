@@ -11,6 +11,7 @@ from planner.language.declare.atom_syntax import NotationError, abbreviate, pars
 from planner.lightweight import Final, replace
 from planner.model import OPEN, Atom, Not, Problem, TypeHierarchy, Variable
 from planner.model.actions import negated_atoms, positive_atoms
+from planner.model.constructs import Construct, has
 from planner.model.domain import creates_objects, uncertain_actions
 from planner.model.object_names import protect_quoted, restore_quoted
 from planner.model.spelling import spell_fact
@@ -71,13 +72,13 @@ def start_whole_in(problem: Problem, state: AnyState | None, asked: str) -> Prob
     or numbers declared unknown.
     """
     found = start_in(problem, state, asked)
-    has = {
+    refused = {
         "actions that create objects": creates_objects(problem.domain),
         "actions with several outcomes": bool(uncertain_actions(problem.domain)),
-        "facts declared unknown": bool(problem.unknown),
+        "facts declared unknown": has(problem, Construct.UNKNOWN),
         "numbers declared unknown": bool(find_unread(problem)),
     }
-    constructs = [construct for construct, there in has.items() if there]
+    constructs = [construct for construct, there in refused.items() if there]
     if constructs:
         hint = "'applicable' and 'progress' take them; for unknown facts, state which hold"
         raise UnsupportedError(f"{', '.join(constructs)} in a question about all states", hint)

@@ -25,7 +25,7 @@ from planner.errors import InputError, PlanError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import STOPS, Finishing, LimitReached, Limits, check_limits, stop_reason
 from planner.model import Action, Atom, Formula, Goal, Number, Problem
-from planner.model.constructs import Construct
+from planner.model.constructs import Construct, has
 from planner.model.formulas import atoms_in, exact_decimal
 from planner.model.problem import is_numeric, seal
 from planner.plan import Status, Step, StoppedBy, Supposition, exact, exact_sum
@@ -297,7 +297,7 @@ def patch(
 def _patch_kind(problem: Problem, remaining: Sequence[Step], limits: Limits, options: dict[str, Any]) -> Patch:
     """Patch as the kind of `problem` asks for; raises `LimitReached` if there is no patch yet."""
     fixed, weight = options["fixed"], options["weight"]
-    if problem.unknown:
+    if has(problem, Construct.UNKNOWN):
         expanded = repair_search.add_spare_objects(problem, (*fixed, *remaining))
         return patch_with_suppositions(expanded, remaining, _patch_again, limits, **options)
     refused = refuse_constructs(problem, takes=(Construct.BUDGETS, Construct.DEADLINE))

@@ -13,7 +13,7 @@ from itertools import count
 from planner.lightweight import Final
 from planner.limits import Limits
 from planner.model.arithmetic import Exact, exact_value
-from planner.model.constructs import Construct, constructs_of
+from planner.model.constructs import Construct, has
 from planner.model.domain import numeric_effects, numeric_fluents
 from planner.model.formulas import Arithmetic, Atom, Expression, comparisons_in, functions_in
 from planner.model.problem import NumericMetric, Problem
@@ -133,8 +133,8 @@ def _is_plainly_linear(expression: Expression) -> bool:
 
 def _is_plain(problem: Problem) -> bool:
     """Return whether a state and the hard goal say all that counts in `problem`."""
-    others = constructs_of(problem).difference([Construct.UNKNOWN_NUMBERS])
-    return not others and not any(each.after for each in problem.domain.actions.values())
+    others = [each for each in Construct if each is not Construct.UNKNOWN_NUMBERS]
+    return not has(problem, *others) and not any(each.after for each in problem.domain.actions.values())
 
 
 def search_exactly(problem: Problem, limits: Limits, reason: str, *, first: bool) -> Result | None:

@@ -11,7 +11,7 @@ from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Any, TypeVar, dataclass, replace
 from planner.limits import Finishing, LimitReached, Limits, check_limits, read_clock
 from planner.model import Number, Problem
-from planner.model.constructs import Construct
+from planner.model.constructs import Construct, has
 from planner.model.domain import creates_objects
 from planner.model.formulas import exact_decimal
 from planner.model.problem import NumericMetric, is_numeric
@@ -242,7 +242,7 @@ def candidates(
     if not isinstance(problem, Problem):
         found: Candidates = service_of(problem).candidates(problem, limits, options)
         return found
-    if problem.unknown:
+    if has(problem, Construct.UNKNOWN):
         raise UnsupportedError("candidates where facts are unknown", "solve(…) gives one plan, and decide(…) a policy")
     if unread := find_unread(problem):
         raise UnsupportedError(f"candidates where numbers are unknown, such as {unread[0]}", "solve(…) gives one plan")
@@ -253,7 +253,7 @@ def candidates(
     if is_numeric(problem):
         _refuse_beside_numbers(problem, options)
     if creates_objects(problem.domain):
-        if problem.deadline is not None:
+        if has(problem, Construct.DEADLINE):
             raise UnsupportedError("candidates with deadlines where actions create objects")
         from planner.topk.creation_candidates import CreationCandidates
 
@@ -266,12 +266,12 @@ def candidates(
 
 
 def _refuse_beside_numbers(problem: Problem, options: CandidateOptions) -> None:
-    has = {
+    refused = {
         "actions that create objects": creates_objects(problem.domain),
-        "a deadline": problem.deadline is not None,
+        "a deadline": has(problem, Construct.DEADLINE),
         "wasteful plans": options.wasteful,
     }
-    for construct, there in has.items():
+    for construct, there in refused.items():
         if there:
             raise UnsupportedError(f"candidates of a problem with numbers and {construct}", "solve(…) gives one plan")
 
@@ -282,7 +282,7 @@ class ClassicalCandidates(Candidates):
     @property
     def misses_none(self) -> bool:
         """Whether all plans come: with a deadline, plans that look wasteful may be missing."""
-        return self.problem.deadline is None or self._options.wasteful
+        return not has(self.problem, Construct.DEADLINE) or self._options.wasteful
 
     def _prepare(self) -> tuple[Task, PlanEnumeration, Making] | None:
         task = self._ground()
@@ -316,7 +316,7 @@ class ClassicalCandidates(Candidates):
 
         if self._options.orders:
             return None
-        return Commuting(task, self._limits.check, Items(self.problem), strict=self.problem.deadline is not None)
+        return Commuting(task, self._limits.check, Items(self.problem), strict=has(self.problem, Construct.DEADLINE))
 
 
 class NumericCandidates(ClassicalCandidates):

@@ -28,7 +28,7 @@ from planner.language.pddl.number_bounds import require_bounds
 from planner.language.pddl.timed_form import asks_for_time
 from planner.limits import Limits
 from planner.model.actions import Action, CostTerm, NumericEffect, When, negated_atoms, positive_atoms
-from planner.model.constructs import Construct, name_constructs
+from planner.model.constructs import Construct, has, name_constructs
 from planner.model.domain import Function, Predicate, amounts_of
 from planner.model.formulas import (
     TRUE,
@@ -115,10 +115,10 @@ def refuse(problem: Problem, *, takes_time: bool = False) -> None:
     constructs = [
         *(f"created objects (in {name})" for name, action in actions.items() if action.creates),
         *(f"uncertain outcomes (of {name})" for name, action in actions.items() if action.outcomes),
-        *(["facts declared unknown"] if problem.unknown else []),
+        *(["facts declared unknown"] if has(problem, Construct.UNKNOWN) else []),
         *(["numbers declared unknown"] if find_unread(problem) else []),
         *name_constructs(problem, (Construct.SOFT_GOALS, Construct.SOFT_CONSTRAINTS, Construct.BUDGETS)),
-        *(["deadlines"] if problem.deadline is not None and not (takes_time and asks_for_time(problem)) else []),
+        *(["deadlines"] if has(problem, Construct.DEADLINE) and not (takes_time and asks_for_time(problem)) else []),
         *(["durations"] if asks_for_time(problem) and not takes_time else []),
     ]
     if constructs:
