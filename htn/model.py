@@ -15,6 +15,8 @@ from typing import Final, TypeAlias
 from planner.lightweight import TYPE_CHECKING, Any, dataclass, field, replace
 from planner.model import TRUE, Action, Atom, DomainModel, Formula, Problem, Variable, is_variable
 from planner.model.domain import name_counts
+from planner.model.formulas import comparisons_in
+from planner.model.problem import is_numeric
 from planner.model.problem import seal as seal_classical
 
 if TYPE_CHECKING:
@@ -238,6 +240,12 @@ class HtnProblem:
         """Whether the tasks of every network are totally ordered."""
         networks = [self.network, *(method.network for method in self.domain.methods.values())]
         return all(network.is_sequence for network in networks)
+
+
+def has_numbers(problem: HtnProblem) -> bool:
+    """Return whether plans of `problem` depend on numbers other than the costs of their steps."""
+    methods = problem.domain.methods.values()
+    return is_numeric(problem.classical) or any(True for each in methods for _ in comparisons_in(each.precondition))
 
 
 def seal_problem(problem: HtnProblem) -> HtnProblem:

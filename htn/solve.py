@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from htn.compilations.htn_in_time import plan_in_time
 from htn.compilations.htn_reductions import bound_numbers, compile_constraints, solve_with_creation, solve_with_wishes
-from htn.grounding.ground_htn import ground, has_numbers
+from htn.grounding.ground_htn import ground
 from htn.htn_portfolio import HEURISTICS, ONE_PLAN_SEARCHES, SEARCHES, select_search
 from htn.lifted.depth_first import EnoughPlans, LimitsWithDescent, search_depth_first
-from htn.model import HtnProblem, seal_problem
+from htn.model import HtnProblem, has_numbers, seal_problem
 from htn.problem_kind import resolve
 from htn.search.htn_incumbent import HtnIncumbent
 from planner.compilations.budgets import limits_cost

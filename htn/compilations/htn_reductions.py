@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from htn.grounding.ground_htn import has_numbers
-from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
+from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, has_numbers
 from htn.verification.plan_verification import validate
 from planner.compilations import Compilation, object_creation, same_steps
 from planner.compilations.budgets import budget_spending, compile_budgets

@@ -9,7 +9,7 @@ from typing import Generic, SupportsIndex, TypeVar, overload
 
 from htn.compilations.method_preprocessing import preprocess
 from htn.grounding.instances import DEMANDED, METHOD, Columns, Instances, columns_of, demand_problem, select_kernels
-from htn.model import HtnProblem, Method, Order
+from htn.model import HtnProblem, Method, Order, has_numbers
 from planner.compilations.adl import compile_adl
 from planner.errors import UnsupportedError
 from planner.garbage_collection import pause_collector
@@ -25,8 +25,6 @@ from planner.lightweight import TYPE_CHECKING, dataclass, field, replace
 from planner.limits import Limits
 from planner.model import Atom, Formula
 from planner.model.domain import numeric_fluents
-from planner.model.formulas import comparisons_in
-from planner.model.problem import is_numeric
 from planner.plan import Step, exact
 from planner.task.ground_task import ConditionalEffect, GroundAction, Task
 
@@ -137,12 +135,6 @@ class GroundHtn:
     is_ordered: bool = True
     unreachable_goal: Formula | None = None
     numeric: NumericTask | None = None
-
-
-def has_numbers(problem: HtnProblem) -> bool:
-    """Return whether plans of `problem` depend on numbers other than the costs of their steps."""
-    methods = problem.domain.methods.values()
-    return is_numeric(problem.classical) or any(True for each in methods for _ in comparisons_in(each.precondition))
 
 
 def refuse_numbers(problem: HtnProblem, what: str) -> None:
