@@ -16,7 +16,7 @@ from planner.compilations.budgets import limits_cost
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
-from planner.model.constructs import Construct, has, name_constructs
+from planner.model.constructs import Construct, Service, has
 from planner.model.domain import may_find_out
 from planner.model.problem import NumericMetric
 from planner.options import Solve, SolveOptions
@@ -133,7 +133,7 @@ def refuse_unsupported(problem: HtnProblem, options: SolveOptions, *_: object) -
     for name in ("pruning", "expansion_limit", "on_expansion"):
         if getattr(options, name):
             raise InputError(f"`{name}` is for classical problems", hint="leave it out")
-    refused = refuse_constructs(problem.classical, takes=(Construct.BUDGETS,))
+    refused = refuse_constructs(problem.classical, Service.TASK_SEARCH)
     if refused is None and options.search is not None and has(problem.classical, Construct.BUDGETS):
         from planner.resources.resource_portfolio import refuse_without_labels
 
@@ -148,7 +148,7 @@ def refuse_beside_numbers(problem: HtnProblem, options: SolveOptions, *_: object
     classical = problem.classical
     refused = {
         "depth-first search": options.search == "depth-first",
-        **dict.fromkeys(name_constructs(classical, (Construct.CREATION,)), True),
+        Construct.CREATION.value: has(classical, Construct.CREATION),
         f"a budget on the cost beside the metric '{classical.metric}'": isinstance(classical.metric, NumericMetric)
         and limits_cost(classical),
         f"soft goals beside the metric '{classical.metric}'": isinstance(classical.metric, NumericMetric)

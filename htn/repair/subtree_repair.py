@@ -21,6 +21,7 @@ from planner.errors import PlanError
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Limits, check_limits
 from planner.model import Atom, Number
+from planner.model.constructs import Service
 from planner.model.problem import NumericMetric
 from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step, StoppedBy
@@ -134,7 +135,7 @@ def repair(
         raise PlanError(
             "the plan has no decomposition", hint="htn.verification.chart_parsing.find_decomposition looks for one"
         )
-    refused = refuse_constructs(problem.classical)
+    refused = refuse_constructs(problem.classical, Service.TASK_REPAIR)
     if refused is not None:
         return Repair(refused.status, refused.stopped_by, reason=refused.reason)
     never, late = actions_of(forbidden), actions_of(not_first)

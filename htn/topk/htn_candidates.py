@@ -18,14 +18,11 @@ from htn.search.packed_hierarchy import PackedHierarchy
 from htn.search.task_networks import NetworkSpace, Node
 from htn.verification.plan_verification import validate
 from planner.compilations.soft_goals import value_plan
-from planner.errors import UnsupportedError
 from planner.jit.common_kernel import INFINITE
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Finishing, Limits
-from planner.model.constructs import Construct, has
-from planner.model.domain import creates_objects
+from planner.model.constructs import Service, refuse
 from planner.plan import Plan
-from planner.portfolio.incumbent import refuse_constructs
 from planner.task.ground_task import INFINITY, Task, facts_of
 from planner.topk.candidates import CandidateOptions, Candidates, Making, no_limit
 from planner.topk.completions import Completions
@@ -302,16 +299,7 @@ def candidates(problem: HtnProblem, limits: Limits, options: CandidateOptions) -
     take.
     """
     refuse_numbers(problem, "in candidates of tasks")
-    if has(problem.classical, Construct.UNKNOWN):
-        raise UnsupportedError("candidates of tasks where facts are unknown")
-    takes = (Construct.BUDGETS, Construct.SOFT_GOALS, Construct.SOFT_CONSTRAINTS)
-    refused = refuse_constructs(problem.classical, takes)
-    if refused is not None:
-        raise UnsupportedError(
-            refused.reason.removesuffix(" yet").replace("search", "the search for candidates of tasks")
-        )
-    if creates_objects(problem.classical.domain):
-        raise UnsupportedError("candidates where actions create objects")
+    refuse(problem.classical, Service.TASK_CANDIDATES)
     return HtnCandidates(problem, limits, options)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from planner.lightweight import Final
 from planner.model import Problem
-from planner.model.constructs import Construct
+from planner.model.constructs import Service
 from planner.model.domain import creates_objects
 from planner.model.problem import COST, NumericMetric, find_constraint_on_unknown, is_numeric, is_temporal
 from planner.options import Solve, SolveOptions
@@ -90,7 +90,7 @@ def suppose_unknown_facts(problem: Problem, options: SolveOptions, answer: Solve
 def refuse_unsupported(problem: Problem, options: SolveOptions, *_: object) -> Result | None:
     """Refuse constructs that no search supports. Raises `InputError` for unknown modes, searches and heuristics."""
     search = check_names(options)
-    refused = refuse_constructs(problem, takes=(Construct.BUDGETS, Construct.DEADLINE))
+    refused = refuse_constructs(problem, Service.SEARCH)
     if refused is None and search is not None and problem.deadline is not None:
         from planner.resources.resource_portfolio import refuse_without_labels
 

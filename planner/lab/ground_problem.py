@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import os
 
-from planner.errors import InputError, UnsupportedError
+from planner.errors import InputError
 from planner.lab.abstract_spaces import Abstraction, Pattern, project_to, refine_cartesian
 from planner.lab.evaluators import Evaluator, build_evaluator
 from planner.lab.landmark_graph import LandmarkGraph, LmCutLandmarks, find_cuts, find_landmark_graph
 from planner.lab.pair_mutexes import PairMutexes, find_pair_mutexes
 from planner.lab.relaxed_solutions import RelaxedSolution, find_relaxed_solution
 from planner.lab.state_space import Fact, GroundState, StateSpace
-from planner.lightweight import Final, replace
+from planner.lightweight import replace
 from planner.limits import Limits, check_limits
 from planner.model import Atom, Formula, Goal, Not, Problem
-from planner.model.constructs import Construct, name_constructs
+from planner.model.constructs import Service, refuse
 from planner.problem_kinds import AnyProblem, resolve_classical
 from planner.task.ground_task import Task
 
@@ -120,19 +120,8 @@ def ground(
         found = domain
     hint = "ground its part without tasks and methods: ground(problem.classical)"
     classical = resolve_classical(found, "lab.ground", hint)  # type: ignore[arg-type]
-    refuse_constructs(classical)
+    refuse(classical, Service.GROUND)
     return _ground(classical, whole=whole)
-
-
-REFUSED: Final = frozenset(Construct).difference([Construct.CONSTRAINTS])
-"""Constructs that a ground form would leave out."""
-
-
-def refuse_constructs(problem: Problem) -> None:
-    """Raise `UnsupportedError` if `problem` has a construct that its ground form would leave out."""
-    constructs = name_constructs(problem, REFUSED)
-    if constructs:
-        raise UnsupportedError(f"{', '.join(constructs)} in a ground problem", "solve(…) takes them, one by one")
 
 
 def _ground(problem: Problem, *, whole: bool) -> GroundProblem:

@@ -1,13 +1,14 @@
-"""The constructs of problems: what a problem may have beyond facts, actions and a goal."""
+"""Constructs, which are what problems may have beyond facts, actions and a goal; and which service refuses which."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from types import MappingProxyType
 
+from planner.errors import UnsupportedError
 from planner.lightweight import Final
-from planner.model.domain import creates_objects
+from planner.model.domain import creates_objects, uncertain_actions
 from planner.model.problem import Problem
 from planner.model.unknown_numbers import find_unread
 
@@ -16,6 +17,7 @@ class Construct(Enum):
     """A construct of problems, by the words with which a refusal names it."""
 
     CREATION = "actions that create objects"
+    OUTCOMES = "actions with several outcomes"
     UNKNOWN = "unknown facts"
     UNKNOWN_NUMBERS = "unknown numbers"
     SOFT_GOALS = "soft goals"
@@ -30,6 +32,7 @@ CONSTRAINED: Final = (Construct.CONSTRAINTS, Construct.SOFT_CONSTRAINTS)
 _TESTS: Final[Mapping[Construct, Callable[[Problem], bool]]] = MappingProxyType(
     {
         Construct.CREATION: lambda problem: creates_objects(problem.domain),
+        Construct.OUTCOMES: lambda problem: bool(uncertain_actions(problem.domain)),
         Construct.UNKNOWN: lambda problem: bool(problem.unknown),
         Construct.UNKNOWN_NUMBERS: lambda problem: bool(find_unread(problem)),
         Construct.SOFT_GOALS: lambda problem: bool(problem.goal.soft),
@@ -46,6 +49,75 @@ def has(problem: Problem, *constructs: Construct) -> bool:
     return any(_TESTS[each](problem) for each in constructs)
 
 
-def name_constructs(problem: Problem, refused: Collection[Construct]) -> list[str]:
-    """Return the words for those constructs of `problem` that are `refused`, in the order of `Construct`."""
-    return [each.value for each in Construct if each in refused and has(problem, each)]
+class Service(Enum):
+    """Something that takes problems, by the words with which its refusals name it."""
+
+    SEARCH = "search"
+    PLAIN_SEARCH = "plain search"
+    TASK_SEARCH = "search for decompositions"
+    CANDIDATES = "candidates"
+    TASK_CANDIDATES = "candidates of tasks"
+    POLICIES = "policies"
+    QUESTIONS = "questions about all states"
+    GROUND = "a ground problem"
+    PATCHES = "patches"
+    MENDING = "mending"
+    UNDOING = "undoing"
+    TASK_REPAIR = "repair of tasks"
+    UNIFIED_PLANNING = "unified-planning"
+
+
+_WHOLE: Final = frozenset(
+    [Construct.UNKNOWN, Construct.SOFT_GOALS, Construct.SOFT_CONSTRAINTS, Construct.BUDGETS, Construct.DEADLINE]
+)
+"""What no search takes by itself: passes compile it away, or searches of their own keep it."""
+REFUSED_BY: Final[Mapping[Service, frozenset[Construct]]] = MappingProxyType(
+    {
+        Service.SEARCH: _WHOLE.difference([Construct.BUDGETS, Construct.DEADLINE]),
+        Service.PLAIN_SEARCH: frozenset(
+            [Construct.CREATION, Construct.UNKNOWN, Construct.UNKNOWN_NUMBERS, Construct.BUDGETS, Construct.DEADLINE]
+        ),
+        Service.TASK_SEARCH: _WHOLE.difference([Construct.BUDGETS]),
+        Service.CANDIDATES: frozenset([Construct.UNKNOWN, Construct.UNKNOWN_NUMBERS]),
+        Service.TASK_CANDIDATES: frozenset([Construct.CREATION, Construct.UNKNOWN, Construct.DEADLINE]),
+        Service.POLICIES: frozenset([Construct.CREATION, Construct.UNKNOWN_NUMBERS, Construct.DEADLINE]),
+        Service.QUESTIONS: frozenset(
+            [Construct.CREATION, Construct.OUTCOMES, Construct.UNKNOWN, Construct.UNKNOWN_NUMBERS]
+        ),
+        Service.GROUND: _WHOLE.union([Construct.CREATION, Construct.UNKNOWN_NUMBERS]),
+        Service.PATCHES: _WHOLE.difference([Construct.UNKNOWN, Construct.BUDGETS, Construct.DEADLINE]),
+        Service.MENDING: _WHOLE.difference([Construct.BUDGETS, Construct.DEADLINE]),
+        Service.UNDOING: frozenset([Construct.UNKNOWN]),
+        Service.TASK_REPAIR: _WHOLE,
+        Service.UNIFIED_PLANNING: _WHOLE.union([Construct.CREATION, Construct.OUTCOMES, Construct.UNKNOWN_NUMBERS]),
+    }
+)
+"""The constructs that each service refuses where nothing else makes them go away before."""
+
+
+def find_refused(problem: Problem, service: Service) -> list[Construct]:
+    """Return the constructs of `problem` that `service` refuses, in the order of `Construct`."""
+    return [each for each in Construct if each in REFUSED_BY[service] and has(problem, each)]
+
+
+def name_refused(problem: Problem, service: Service) -> list[str]:
+    """Return the words for what `find_refused` returns."""
+    return [each.value for each in find_refused(problem, service)]
+
+
+_WAYS: Final[Mapping[Service, str]] = MappingProxyType(
+    {
+        Service.CANDIDATES: "solve(…) gives one plan, and decide(…) a policy where facts are unknown",
+        Service.TASK_CANDIDATES: "solve(…) gives one plan",
+        Service.QUESTIONS: "'applicable' and 'progress' take them; for unknown facts, state which hold",
+        Service.GROUND: "solve(…) takes them, one by one",
+    }
+)
+"""Ways round what services refuse."""
+
+
+def refuse(problem: Problem, service: Service) -> None:
+    """Raise `UnsupportedError`, with a way round, if `problem` has constructs that `service` does not take."""
+    named = name_refused(problem, service)
+    if named:
+        raise UnsupportedError(f"{', '.join(named)} in {service.value}", _WAYS.get(service, ""))

@@ -17,7 +17,7 @@ from planner.garbage_collection import pause_collector
 from planner.lightweight import Any, Final, cast, replace
 from planner.limits import LimitReached, Limits, check_limits, never
 from planner.model import Formula, Number, Problem
-from planner.model.constructs import CONSTRAINED, Construct, has, name_constructs
+from planner.model.constructs import CONSTRAINED, Construct, Service, has, name_refused
 from planner.model.domain import lists_patterns
 from planner.model.problem import NumericMetric, is_numeric
 from planner.options import check_simulations
@@ -369,12 +369,10 @@ def unsupported_construct_of(problem: Problem) -> str:
     """Return a construct of `problem` that policies do not support; "" where they support all."""
     if has(problem, *CONSTRAINED) and has(problem, Construct.UNKNOWN):
         return "constraints where facts are unknown"
-    if has(problem, Construct.DEADLINE):
-        return Construct.DEADLINE.value
     if is_numeric(problem):
-        beside = name_constructs(problem, BESIDE_NUMBERS)
+        beside = [each.value for each in BESIDE_NUMBERS if has(problem, each)]
         if isinstance(problem.metric, NumericMetric):
             beside.append(f"the metric '{problem.metric}'")
         if beside:
             return f"{beside[0]} in a problem with numbers"
-    return Construct.CREATION.value if has(problem, Construct.CREATION) else ""
+    return next(iter(name_refused(problem, Service.POLICIES)), "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from planner.compilations.trajectory_constraints import constraint_of
 from planner.garbage_collection import pause_collector
@@ -11,7 +11,7 @@ from planner.lightweight import TYPE_CHECKING, Final, replace
 from planner.limits import CallbackError, Finishing, LimitReached, Limits
 from planner.model import DomainModel, Number, Problem
 from planner.model.arithmetic import exact_value
-from planner.model.constructs import Construct, name_constructs
+from planner.model.constructs import Service, name_refused
 from planner.model.domain import uncertain_actions
 from planner.model.problem import NumericMetric
 from planner.options import Solve, SolveOptions
@@ -229,27 +229,15 @@ class Incumbent:
         self._on_progress(Progress(self._validated_plan(), self._bound(), self.limits.elapsed, self._statistics()))
 
 
-COMPILED_AWAY: Final = (
-    Construct.UNKNOWN,
-    Construct.SOFT_GOALS,
-    Construct.SOFT_CONSTRAINTS,
-    Construct.BUDGETS,
-    Construct.DEADLINE,
-)
-"""Constructs that no search takes by itself."""
-SHARED: Final = (Construct.CREATION, Construct.UNKNOWN, Construct.BUDGETS, Construct.DEADLINE)
-"""Constructs for which several searches share the work."""
-
-
-def refuse_constructs(problem: Problem, takes: Collection[Construct] = ()) -> Result | None:
-    """Return a refusal if `problem` has a construct that search does not support, except those in `takes`."""
-    named = name_constructs(problem, [each for each in COMPILED_AWAY if each not in takes])
+def refuse_constructs(problem: Problem, service: Service) -> Result | None:
+    """Return a refusal if `problem` has a construct that `service`, which searches, does not take."""
+    named = name_refused(problem, service)
     return unsupported_result(f"search does not take {named[0]} yet") if named else None
 
 
 def refuse_plain(problem: Problem, options: SolveOptions, *_: object) -> Result | None:
     """Return a refusal of plain search if `problem` has a construct for which several searches share the work."""
-    named = name_constructs(problem, SHARED) if options.plain else []
+    named = name_refused(problem, Service.PLAIN_SEARCH) if options.plain else []
     reason = f"plain search does not take {', '.join(named)}: several searches share that work"
     return unsupported_result(reason) if named else None
 

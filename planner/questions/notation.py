@@ -6,16 +6,14 @@ import re
 from collections.abc import Iterable, Mapping
 
 from planner.compilations.object_creation import for_steps
-from planner.errors import InputError, UnsupportedError, did_you_mean, kind_of
+from planner.errors import InputError, did_you_mean, kind_of
 from planner.language.declare.atom_syntax import NotationError, abbreviate, parse_atom
 from planner.lightweight import Final, replace
 from planner.model import OPEN, Atom, Not, Problem, TypeHierarchy, Variable
 from planner.model.actions import negated_atoms, positive_atoms
-from planner.model.constructs import Construct, has
-from planner.model.domain import creates_objects, uncertain_actions
+from planner.model.constructs import Service, refuse
 from planner.model.object_names import protect_quoted, restore_quoted
 from planner.model.spelling import spell_fact
-from planner.model.unknown_numbers import find_unread
 from planner.plan import Plan, Step, name_as_written
 from planner.problem_kinds import resolve_classical
 from planner.validation.validate import choose_versions
@@ -72,16 +70,7 @@ def start_whole_in(problem: Problem, state: AnyState | None, asked: str) -> Prob
     or numbers declared unknown.
     """
     found = start_in(problem, state, asked)
-    refused = {
-        "actions that create objects": creates_objects(problem.domain),
-        "actions with several outcomes": bool(uncertain_actions(problem.domain)),
-        "facts declared unknown": has(problem, Construct.UNKNOWN),
-        "numbers declared unknown": bool(find_unread(problem)),
-    }
-    constructs = [construct for construct, there in refused.items() if there]
-    if constructs:
-        hint = "'applicable' and 'progress' take them; for unknown facts, state which hold"
-        raise UnsupportedError(f"{', '.join(constructs)} in a question about all states", hint)
+    refuse(problem, Service.QUESTIONS)
     return found
 
 

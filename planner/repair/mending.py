@@ -17,6 +17,7 @@ from planner.compilations.trajectory_constraints import compile_constraints
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import STOPS, Finishing, Limits, check_limits, stop_reason
 from planner.model import Action, Number, Problem
+from planner.model.constructs import Service
 from planner.model.problem import is_numeric
 from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
 from planner.portfolio.incumbent import refuse_constructs
@@ -123,7 +124,7 @@ def mend(
         free = replace(problem, budgets={}, deadline=None)
         found = mend(free, given, forbidden=forbidden, time_limit=time_limit, memory_limit=memory_limit, cancel=cancel)
         return _check_limits(problem, found)
-    refused = refuse_constructs(problem)
+    refused = refuse_constructs(problem, Service.MENDING)
     if refused is not None:
         return Mended(refused.status, refused.stopped_by, given, reason=refused.reason)
     whole = compile_constraints(add_spare_objects(problem, given)).problem

@@ -25,7 +25,7 @@ from planner.errors import InputError, PlanError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import STOPS, Finishing, LimitReached, Limits, check_limits, stop_reason
 from planner.model import Action, Atom, Formula, Goal, Number, Problem
-from planner.model.constructs import Construct, has
+from planner.model.constructs import Construct, Service, has
 from planner.model.formulas import atoms_in, exact_decimal
 from planner.model.problem import is_numeric, seal
 from planner.plan import Status, Step, StoppedBy, Supposition, exact, exact_sum
@@ -300,7 +300,7 @@ def _patch_kind(problem: Problem, remaining: Sequence[Step], limits: Limits, opt
     if has(problem, Construct.UNKNOWN):
         expanded = repair_search.add_spare_objects(problem, (*fixed, *remaining))
         return patch_with_suppositions(expanded, remaining, _patch_again, limits, **options)
-    refused = refuse_constructs(problem, takes=(Construct.BUDGETS, Construct.DEADLINE))
+    refused = refuse_constructs(problem, Service.PATCHES)
     if refused is not None:
         return Patch(refused.status, refused.stopped_by, reason=refused.reason)
     if problem.is_limited:

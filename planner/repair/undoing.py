@@ -19,6 +19,7 @@ from planner.lightweight import Final, dataclass, replace
 from planner.limits import STOPS, Finishing, Limits, check_limits, stop_reason
 from planner.model import formulas
 from planner.model.actions import Constraint, ConstraintKind, When, negated_atoms, positive_atoms
+from planner.model.constructs import Service
 from planner.model.domain import DomainModel
 from planner.model.formulas import OPEN, Atom, Formula, Not, conjunction, conjuncts
 from planner.model.problem import Goal, Problem, is_numeric
@@ -354,7 +355,7 @@ def undo(
     irreversible = {name for name, action in problem.domain.actions.items() if "irreversible" in action.tags}
     reversible_only = disable_actions(problem, irreversible)
     free = replace(reversible_only, goal=Goal(), constraints=_lasting_constraints(problem), budgets={}, deadline=None)
-    refused = refuse_constructs(free)
+    refused = refuse_constructs(free, Service.UNDOING)
     if refused is not None:
         return Undo(refused.status, refused.stopped_by, exempt=exempt, reason=refused.reason)
     limits = Limits(time_limit, memory_limit, cancel)

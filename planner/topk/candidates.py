@@ -11,13 +11,11 @@ from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Any, TypeVar, dataclass, replace
 from planner.limits import Finishing, LimitReached, Limits, check_limits, read_clock
 from planner.model import Number, Problem
-from planner.model.constructs import Construct, has
+from planner.model.constructs import Construct, Service, has, refuse
 from planner.model.domain import creates_objects
 from planner.model.formulas import exact_decimal
 from planner.model.problem import NumericMetric, is_numeric
-from planner.model.unknown_numbers import find_unread
 from planner.plan import EXACT, Plan, Step, StoppedBy, divide_exactly, exact_sum
-from planner.portfolio.incumbent import refuse_constructs
 from planner.problem_kinds import AnyProblem, resolve_problem, service_of
 from planner.semantics.simulation import price_steps
 from planner.task.ground_task import INFINITY, Task
@@ -242,14 +240,7 @@ def candidates(
     if not isinstance(problem, Problem):
         found: Candidates = service_of(problem).candidates(problem, limits, options)
         return found
-    if has(problem, Construct.UNKNOWN):
-        raise UnsupportedError("candidates where facts are unknown", "solve(…) gives one plan, and decide(…) a policy")
-    if unread := find_unread(problem):
-        raise UnsupportedError(f"candidates where numbers are unknown, such as {unread[0]}", "solve(…) gives one plan")
-    takes = (Construct.BUDGETS, Construct.DEADLINE, Construct.SOFT_GOALS, Construct.SOFT_CONSTRAINTS)
-    refused = refuse_constructs(problem, takes)
-    if refused is not None:
-        raise UnsupportedError(refused.reason)
+    refuse(problem, Service.CANDIDATES)
     if is_numeric(problem):
         _refuse_beside_numbers(problem, options)
     if creates_objects(problem.domain):

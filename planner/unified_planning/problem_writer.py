@@ -28,7 +28,7 @@ from planner.language.pddl.number_bounds import require_bounds
 from planner.language.pddl.timed_form import asks_for_time
 from planner.limits import Limits
 from planner.model.actions import Action, CostTerm, NumericEffect, When, negated_atoms, positive_atoms
-from planner.model.constructs import Construct, has, name_constructs
+from planner.model.constructs import Construct, Service, find_refused
 from planner.model.domain import Function, Predicate, amounts_of
 from planner.model.formulas import (
     TRUE,
@@ -46,7 +46,6 @@ from planner.model.formulas import (
 )
 from planner.model.problem import Metric, NumericMetric, Problem, is_numeric
 from planner.model.timing import TOTAL_TIME
-from planner.model.unknown_numbers import find_unread
 from planner.plan import Step
 from planner.unified_planning.formula_writer import FormulaWriter, Scope, Types, walk_bottom_up
 from planner.unified_planning.number_writer import find_integral_functions, prepare_numbers
@@ -111,14 +110,9 @@ def refuse(problem: Problem, *, takes_time: bool = False) -> None:
 
     Deadlines, and what else asks for time, are expressed by durative actions only, where the caller `takes_time`.
     """
-    actions = problem.domain.actions
+    taken = (Construct.DEADLINE,) if takes_time and asks_for_time(problem) else ()
     constructs = [
-        *(f"created objects (in {name})" for name, action in actions.items() if action.creates),
-        *(f"uncertain outcomes (of {name})" for name, action in actions.items() if action.outcomes),
-        *(["facts declared unknown"] if has(problem, Construct.UNKNOWN) else []),
-        *(["numbers declared unknown"] if find_unread(problem) else []),
-        *name_constructs(problem, (Construct.SOFT_GOALS, Construct.SOFT_CONSTRAINTS, Construct.BUDGETS)),
-        *(["deadlines"] if has(problem, Construct.DEADLINE) and not (takes_time and asks_for_time(problem)) else []),
+        *(each.value for each in find_refused(problem, Service.UNIFIED_PLANNING) if each not in taken),
         *(["durations"] if asks_for_time(problem) and not takes_time else []),
     ]
     if constructs:

@@ -106,7 +106,7 @@ def test_budgets_and_wishes_count():
 def test_what_is_not_taken_is_named():
     with pytest.raises(UnsupportedError, match="deadlines"):
         candidates(trip(deadline=30))
-    with pytest.raises(UnsupportedError, match="facts are unknown"):
+    with pytest.raises(UnsupportedError, match="unknown facts in candidates"):
         candidates(trip(unknown=["ticket"]))
 
 

@@ -220,7 +220,7 @@ def test_questions_about_all_states_refuse_what_search_does_not_see_whole():
     problem = load(YAML.replace("    modifies:", outcomes))
     assert questions.applicable(problem)
     for ask in (questions.reachable_facts, questions.fact_landmarks, questions.optimal_first_steps):
-        with pytest.raises(UnsupportedError, match="in a question about all states"):
+        with pytest.raises(UnsupportedError, match="in questions about all states"):
             ask(problem)
 
 

@@ -272,5 +272,5 @@ def test_mistakes_are_named(options, message):
 
 def test_what_is_not_taken_is_named():
     unknown = replace(ways([1]), unknown=(Atom("there", ()),))
-    with pytest.raises(UnsupportedError, match="facts are unknown"):
+    with pytest.raises(UnsupportedError, match="unknown facts in candidates"):
         candidates(unknown)

@@ -194,7 +194,7 @@ def test_what_is_added_is_not_deleted_besides() -> None:
     ("changes", "construct"),
     [
         ({"goal": Goal(Atom("at", ("b",)), (SoftGoal(Atom("at", ("a",)), 1),))}, "soft goals"),
-        ({"unknown": (Atom("at", ("b",)),)}, "facts declared unknown"),
+        ({"unknown": (Atom("at", ("b",)),)}, "unknown facts"),
         ({"axioms": (Axiom("far", (), Atom("at", ("b",))),)}, "derived predicates"),
     ],
 )
