@@ -10,6 +10,7 @@ needs.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 from planner.compilations import reserve_name
 from planner.compilations.adl import compile_adl
@@ -17,19 +18,15 @@ from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
 from planner.language.pddl.number_bounds import require_bounds
 from planner.lightweight import Final, dataclass, replace
-from planner.model.actions import (
-    NO_MOMENT,
-    Action,
-    CostFunction,
-    CostTerm,
-    Moment,
-)
+from planner.model.actions import NO_MOMENT, Action, CostFunction, CostTerm, Moment
+from planner.model.arithmetic import TESTS, exact_value
 from planner.model.domain import Function, Predicate, has_durations
 from planner.model.formulas import (
     TRUE,
     Arithmetic,
     Atom,
     Comparison,
+    Formula,
     Not,
     Number,
     conjunction,
@@ -70,7 +67,7 @@ def compile_time(problem: Problem, where: str = "in PDDL") -> TimedForm:
     problem = _with_all_capacities(problem)
     snap = make_snap_problem(problem)
     plain = with_plain_types(compile_adl(snap.problem).problem)
-    plain = require_bounds(_require_capacities(plain, snap, problem), where)
+    plain = require_bounds(replace(_require_capacities(plain, snap, problem), timed=problem.timed), where)
     actions = {name: _join_moments(name, problem.domain.actions[name], plain, snap) for name in problem.domain.actions}
     functions = {name: each for name, each in plain.domain.functions.items() if name != _TOTAL_TIME_NAME}
     domain = replace(plain.domain, actions=actions, functions=functions)
@@ -151,7 +148,17 @@ def _split_event(event: Action, time: Number, where: str) -> Iterator[TimedEffec
         if effect.operator != ":=" or any(True for _ in functions_in(effect.value)):
             hint = "state the value that the function has from then on: 'price := 3'"
             raise UnsupportedError(f"the change '{effect}' at {time}, {where}", hint)
+        if not all(map(_is_true, conjuncts(event.requires))):
+            raise UnsupportedError(f"the change '{effect}' at {time}, which leaves the bounds, {where}", _DOCUMENTS)
         yield TimedEffect(time, numbers=(effect,))
+
+
+def _is_true(part: Formula) -> bool:
+    """Return whether `part` compares two numbers and holds."""
+    match part:
+        case Comparison(int() | Decimal() as left, relation, int() | Decimal() as right):
+            return TESTS[relation](exact_value(left), exact_value(right))
+    return False
 
 
 def _metric(problem: Problem) -> Metric | NumericMetric:
