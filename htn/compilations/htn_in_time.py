@@ -22,7 +22,7 @@ from htn.model import Decomposition, HtnProblem, Network, Node
 from htn.verification.plan_verification import validate
 from planner.compilations.sequential_steps import compile_sequential, has_known_durations
 from planner.errors import PlanError, UnsupportedError
-from planner.grounding.action_tables import make_cost_function
+from planner.grounding.action_tables import make_price
 from planner.grounding.ground_temporal import find_meetings, ground_temporal
 from planner.heuristics.critical_path_in_time import bound_makespan
 from planner.lightweight import Final, replace
@@ -95,7 +95,7 @@ def price_sequence(sequential: HtnProblem, steps: Sequence[Step]) -> tuple[Step,
     actions = sequential.classical.domain.actions
     return tuple(
         [
-            replace(step, cost=make_cost_function(actions[step.action], sequential.classical)(step.arguments))
+            replace(step, cost=make_price(actions[step.action], sequential.classical)(step.arguments))
             if step.action in actions and len(step.arguments) == len(actions[step.action].parameters)
             else step
             for step in steps

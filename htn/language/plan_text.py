@@ -22,6 +22,7 @@ from htn.language.hddl.hddl_writer import HtnNames
 from htn.model import Decomposition, HtnProblem, Network, Node
 from htn.verification.child_order import arrange_children
 from planner.errors import Location, PlanError
+from planner.grounding.action_tables import make_price
 from planner.language.pddl.plan_files import Lookup, StepReader, Word, write_time
 from planner.language.pddl.plan_files import read_plan as read_steps
 from planner.language.pddl.syntax import pluralize, quote
@@ -30,8 +31,6 @@ from planner.model import Atom, Problem, is_temporal
 from planner.model.domain import creates_objects
 from planner.plan import Plan, Step
 from planner.plan_json import is_json, read_json, read_json_data
-from planner.semantics.simulation import bind_parameters
-from planner.semantics.step_effects import cost_of
 from planner.validation.validate import choose_versions
 
 _WORD: Final = re.compile(r"[^\s()\[\],;]+")
@@ -383,7 +382,7 @@ def _choose_versions(steps: Sequence[Step], problem: Problem) -> tuple[Step, ...
 
 def _add_cost(step: Step, problem: HtnProblem) -> Step:
     action = problem.classical.domain.actions[step.action]
-    return replace(step, cost=cost_of(problem.classical, action, bind_parameters(action, step)))
+    return replace(step, cost=make_price(action, problem.classical)(step.arguments))
 
 
 def tree_from_data(data: Any, place: Location) -> Decomposition:

@@ -20,6 +20,7 @@ from planner.grounding.joins import projector
 from planner.lightweight import dataclass, replace
 from planner.model import Atom, Variable
 from planner.plan import Plan, Step
+from planner.semantics.undefined_values import ValueTests
 
 
 def recursive_tasks(domain: HtnDomain) -> set[str]:
@@ -86,7 +87,7 @@ def compile_problem(
     numbers = {name: place for place, name in enumerate((*classical.domain.actions, *domain.tasks), FIRST)}
     goals = Goals(domain, classical.all_objects, classical.goal.hard)
     source = Source(Tables(classical, changing), goals)
-    _write_functions(source, domain, numbers, check, backwards=backwards)
+    _write_functions(source, plain, numbers, check, backwards=backwards)
     source.write(0, "def is_goal():")
     source.write(1, f"return {source.test(classical.goal.hard, {})}")
     names = source.run()
@@ -108,9 +109,10 @@ def compile_problem(
 
 
 def _write_functions(
-    source: Source, domain: HtnDomain, numbers: Mapping[str, int], check: Callable[[], None], *, backwards: bool
+    source: Source, problem: HtnProblem, numbers: Mapping[str, int], check: Callable[[], None], *, backwards: bool
 ) -> None:
     """Write the functions of all tasks, actions and predicates."""
+    domain, tests = problem.domain, ValueTests(problem.classical)
     actions = domain.classical.actions
     linearised = replace(domain, methods={name: _linearise_method(method) for name, method in domain.methods.items()})
     check()
@@ -125,7 +127,7 @@ def _write_functions(
         methods = methods_of[name]
         write_ways(source, task, methods[::-1] if backwards else methods, needs, signatures)
     for name, action in actions.items():
-        write_action(source, numbers[name], action)
+        write_action(source, numbers[name], action, tests.find(action))
     for predicate in sorted(source.tables.changing):
         write_changes(source, domain.classical.predicates[predicate])
 

@@ -6,7 +6,7 @@ atoms that bind variables, the one with the fewest matches in the initial state 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from math import prod
 
@@ -19,6 +19,7 @@ from planner.model import TRUE, And, Atom, Equals, Exists, Forall, Formula, Impl
 from planner.model.actions import Action, When, negated_atoms, positive_atoms
 from planner.model.domain import Predicate
 from planner.model.formulas import conjunction, conjuncts, free_variables, is_variable
+from planner.semantics.undefined_values import Row, ValueTest
 
 MOST_LOOPS: Final = 18
 """Python allows 20 blocks inside each other."""
@@ -83,6 +84,11 @@ class Source:
         """Run the source; return its functions by their names, and `S`."""
         exec(compile("\n".join(self.lines), "<lifted>", "exec"), self._names)  # noqa: S102 - all names are our own
         return self._names
+
+    def add(self, name: str, function: Callable[[Row], bool]) -> str:
+        """Let the source call `function` by `name`, which is returned."""
+        self._names[name] = function
+        return name
 
     def local(self) -> str:
         """Return a new name for a variable."""
@@ -253,13 +259,19 @@ def unpacking(args: Sequence[str]) -> Iterator[str]:
         yield f"{', '.join(args)}{',' if len(args) == 1 else ''} = a"
 
 
-def write_action(source: Source, number: int, action: Action) -> None:
-    """Write the function that applies `action`, if that is possible, and notes how to undo each change."""
+def write_action(source: Source, number: int, action: Action, tests: Sequence[ValueTest]) -> None:
+    """Write the function that applies `action`, if that is possible, and notes how to undo each change.
+
+    It is not possible where one of `tests` says that an amount has no value.
+    """
     source.write(0, f"def act{number}(a, note):")
     local = {each.name: source.local() for each in action.parameters}
     for line in unpacking([*local.values()]):
         source.write(1, line)
     source.write(1, f"if not ({source.test(action.requires, local)}): return False")
+    for place, each in enumerate(tests):
+        name = source.add(f"U{number}_{place}", each.undefined)
+        source.write(1, f"if {name}({row(each.terms, local)}): return False")
     if all(effect.requires == TRUE and not effect.variables for effect in action.effects):
         literals = tuple([each for effect in action.effects for each in effect.provides])
         for atom in dict.fromkeys(negated_atoms(literals)):

@@ -24,6 +24,7 @@ from planner.model.problem import seal_like
 from planner.options import ANY_PLAN, Solve
 from planner.plan import Status, exact_sum
 from planner.problem_kinds import check_classical
+from planner.semantics.undefined_values import keep_needed
 
 ROUNDING: Final = Decimal("1e-15")
 """Maximum by which probabilities may fall short of 1 because decimals are rounded."""
@@ -141,7 +142,8 @@ def _expect_attempts(action: Action, problem: Problem) -> Action:
     duration = action.duration
     if times is not None and isinstance(duration, int | Decimal):
         duration = (duration * times).quantize(ROUNDED)
-    return replace(action, cost=_multiply(action.cost, times, action, problem), uses=uses, duration=duration)
+    cost, needed = _multiply(action.cost, times, action, problem), keep_needed(action, problem)
+    return replace(action, cost=cost, uses=uses, duration=duration, needs_values=needed)
 
 
 def _multiply(

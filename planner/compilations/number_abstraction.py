@@ -31,6 +31,7 @@ from planner.model.formulas import (
     is_variable,
 )
 from planner.model.problem import Goal, Metric, Problem
+from planner.semantics.undefined_values import keep_needed
 
 VIOLATES: Final = "@violates:"
 HOLDS: Final = "@holds:"
@@ -101,6 +102,10 @@ class _Writer:
         return replace(
             action,
             cost=(),
+            uses={},
+            holds={},
+            duration=None,
+            needs_values=keep_needed(action, self._found.problem),
             requires=self.formula(action.requires, action.parameters),
             provides=(*action.provides, *changes),
             when=tuple([self._when(each, types) for each in action.when]),

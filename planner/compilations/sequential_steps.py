@@ -41,6 +41,7 @@ from planner.model.problem import Metric, Problem
 from planner.semantics.durations import as_seconds, least_term
 from planner.semantics.numeric_state import Values, bounds_on
 from planner.semantics.snap_actions import require_throughout, split_moments, sum_of
+from planner.semantics.undefined_values import keep_needed
 
 
 def compile_sequential(problem: Problem, *, by_costs: bool = False) -> Problem:
@@ -52,7 +53,8 @@ def compile_sequential(problem: Problem, *, by_costs: bool = False) -> Problem:
     domain = problem.domain
     costs = costs_of_steps(problem) if by_costs else _durations_as_costs(problem)
     actions = {
-        name: replace(_join_moments(action, problem), cost=costs[name]) for name, action in domain.actions.items()
+        name: replace(_join_moments(action, problem), cost=costs[name], needs_values=keep_needed(action, problem))
+        for name, action in domain.actions.items()
     }
     return replace(
         problem,

@@ -13,13 +13,14 @@ from planner.compilations.budgets import compile_budgets
 from planner.compilations.soft_goals import FORGONE, WishSolver, forgo_name, value_plan
 from planner.errors import UnsupportedError
 from planner.lightweight import Final, dataclass, replace
-from planner.model.actions import Action, NumericEffect
+from planner.model.actions import Action, CostTerm, NumericEffect
 from planner.model.domain import Function, Predicate
 from planner.model.formulas import Arithmetic, Atom, Number, Or, conjunction, conjuncts, functions_in
 from planner.model.problem import COST, TOTAL_COST, Goal, Metric, NumericMetric, Problem, SoftGoal
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact_sum, unsupported_result
 from planner.portfolio.search_history import Recorder
+from planner.semantics.undefined_values import keep_needed
 from planner.validation.timed_replay import price_plan
 from planner.validation.validate import check_steps
 
@@ -171,6 +172,10 @@ class _Choices:
         return self._recorder.finish(self._limits.elapsed, found)
 
 
+def _price(action: Action, cost: tuple[CostTerm, ...], problem: Problem) -> Action:
+    return replace(action, cost=cost, needs_values=keep_needed(action, problem))
+
+
 def compile_soft_goals(problem: Problem) -> Problem:
     """Return `problem`, whose metric is to be least, with actions that forgo its soft goals at their utilities."""
     wishes = problem.goal.soft
@@ -180,9 +185,9 @@ def compile_soft_goals(problem: Problem) -> Problem:
     counts_cost = isinstance(metric, NumericMetric) and TOTAL_COST in functions_in(metric.expression)
     actions = dict(domain.actions)
     if metric is Metric.LENGTH:
-        actions = {name: replace(action, cost=(1,)) for name, action in actions.items()}
+        actions = {name: _price(action, (1,), problem) for name, action in actions.items()}
     elif isinstance(metric, NumericMetric) and not counts_cost:
-        actions = {name: replace(action, cost=()) for name, action in actions.items()}
+        actions = {name: _price(action, (), problem) for name, action in actions.items()}
     for place, (wish, fact) in enumerate(zip(wishes, facts, strict=True)):
         name, price = forgo_name(place), wish.utility
         charged = (NumericEffect(FORGONE, "+=", price),) if counts_cost else ()

@@ -24,6 +24,7 @@ from planner.explain.near_misses import atom_of
 from planner.model import OPEN, Action, Atom, Literal, Metric, Not, Number, Predicate, Problem, Term
 from planner.model.actions import NumericEffect
 from planner.plan import Step, json_number
+from planner.semantics.undefined_values import keep_needed
 
 CANDIDATES: Final = 300
 """Most candidates for invariants that are tested."""
@@ -269,7 +270,9 @@ def add_assumptions(plain: Problem, candidates: Sequence[AnyAssumption]) -> Prob
     phase = Atom(reserve_name("assuming", {*domain.predicates}))
     prefix = assume_prefix(plain)
     real = {
-        name: replace(action, provides=(*action.provides, Not(phase)), cost=(1,))
+        name: replace(
+            action, provides=(*action.provides, Not(phase)), cost=(1,), needs_values=keep_needed(action, plain)
+        )
         for name, action in domain.actions.items()
     }
     extra = {

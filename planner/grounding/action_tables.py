@@ -18,6 +18,7 @@ from planner.grounding.joins import Row, projector
 from planner.lightweight import Final, NoReturn, dataclass
 from planner.model import Action, Arithmetic, Atom, CostFunction, CostTerm, Metric, Number, Problem
 from planner.model.arithmetic import evaluate_static
+from planner.semantics.undefined_values import UndefinedValue, describe_missing
 
 Column = Sequence[int]
 """A literal of each row."""
@@ -144,6 +145,19 @@ def make_cost_function(action: Action, problem: Problem) -> Callable[[Row], Numb
     return _sum_picker(action.cost, action, problem, "cost")
 
 
+def make_price(action: Action, problem: Problem) -> Callable[[Row], Number]:
+    """Return the function of `make_cost_function`, which is 0 for steps that lack a value, and never apply."""
+    cost = make_cost_function(action, problem)
+
+    def price(row: Row) -> Number:
+        try:
+            return cost(row)
+        except UndefinedValue:
+            return 0
+
+    return price
+
+
 def make_use_function(resource: str, action: Action, problem: Problem) -> Callable[[Row], Number]:
     """Return a function from the arguments of `action` to the amount of `resource` that it uses."""
     return _sum_picker(action.uses.get(resource, ()), action, problem, f"use of {resource}")
@@ -154,6 +168,9 @@ def _expression_picker(term: Arithmetic, action: Action, problem: Problem, what:
 
     def pick(row: Row) -> Number:
         binding = dict(zip(names, row, strict=True))
+        missing = describe_missing(term, f"the {what}", problem, binding)
+        if missing:
+            raise UndefinedValue(missing)
         number = evaluate_static(term, problem.values, binding, f"the {what}", problem.name)
         return number if number >= 0 else _refuse(number, term, action, row, what)
 
@@ -182,7 +199,7 @@ def _table_picker(term: Atom, action: Action, problem: Problem, what: str) -> Ca
     def pick(row: Row) -> Number:
         key = Atom(term.predicate, project(row))
         if key not in problem.values:
-            raise InputError(
+            raise UndefinedValue(
                 f"the {what} of {action.name}({', '.join(row)}) needs {key}, which '{problem.name}' gives no value",
                 hint=f"state it, for example {key} = 1",
             )

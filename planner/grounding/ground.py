@@ -37,6 +37,7 @@ from planner.model.domain import DomainModel, has_numbers
 from planner.model.formulas import comparisons_in
 from planner.model.problem import refuse_numbers, refuse_time
 from planner.plan import Step, exact
+from planner.semantics.undefined_values import describe_undefined
 from planner.task.ground_task import AxiomLayer, ConditionalEffect, GroundAction, Rule, Task
 
 
@@ -128,6 +129,8 @@ def ground_propositional(problem: Problem) -> tuple[RawTask, list[Atom]] | None:
         condition, effect = facts.literals(action.requires), facts.each(action.provides)
         if condition is None or effect is None:
             return None
+        if describe_undefined(problem, action, {}):
+            continue
         adds, deletes = [fact for fact in effect if fact >= 0], [~literal for literal in effect if literal < 0]
         actions.append(RawAction(action, (), _cost(action, problem), condition, adds, deletes))
     goal = facts.literals(problem.goal.hard)

@@ -14,9 +14,10 @@ from itertools import chain, islice, repeat
 
 from planner.compilations.normal_form import Conjunction, NormalAxiom, NormalProblem, Schema, SchemaEffect
 from planner.grounding.joins import Filters, Join, Relation, Row, Source, batches, compile_join, make_join, projector
-from planner.lightweight import Final, dataclass, field, replace
+from planner.lightweight import Any, Final, dataclass, field, replace
 from planner.limits import Limits
 from planner.model import ROOT_TYPE, Atom, Problem, Term, TypeHierarchy, Variable, is_variable
+from planner.semantics.undefined_values import ValueTest, ValueTests
 
 
 class Database:
@@ -88,7 +89,8 @@ class Rule:
     """A rule: each binding of `variables` for which `condition` holds is a row of `found`, and emits facts.
 
     `given` is a relation over `given_terms` that the rule starts from: for conditional effects, the instances of their
-    action. `kept`, if set, is the subset of the found rows that is used later.
+    action. `kept`, if set, is the subset of the found rows that is used later. `undefined` are relations of the rows
+    for which an amount of the action has no value.
     """
 
     variables: tuple[Variable, ...]
@@ -98,6 +100,7 @@ class Rule:
     given_terms: tuple[Term, ...] = ()
     found: Relation = field(default_factory=Relation)
     kept: list[Row] | None = None
+    undefined: tuple[Source, ...] = ()
 
     @property
     def names(self) -> tuple[Term, ...]:
@@ -164,6 +167,13 @@ class Reachability:
             self.limits.check()
             rule.found.add(batch)
 
+    def find_undefined(self, rule: Rule, most: int) -> list[Row]:
+        """Return up to `most` rows that only an amount without a value keeps `rule` from, after `run`."""
+        if not rule.undefined:
+            return []
+        rows = self._join(replace(rule, undefined=()), Atom(""), ())([()])
+        return list(islice((row for row in rows if row not in rule.found.rows), most))
+
     def _prepare(self, rule: Rule) -> None:
         atoms = rule.condition.atoms
         growing = [atom for atom in atoms if atom.predicate in self.database.growing]
@@ -187,7 +197,7 @@ class Reachability:
         join = self._make_join(
             (),
             self.database.sources(set(rule.condition.atoms) - set(growing)),
-            self.database.filters(rule.condition),
+            self._filters(rule),
             (),
             self._tick,
         )
@@ -210,7 +220,11 @@ class Reachability:
             sources.append(Source(Atom(rule.given, rule.given_terms), database.relation(rule.given), growing=True))
         bound = {term for source in sources for term in source.atom.args} | set(start.args)
         sources += database.type_sources(rule.variables, bound)
-        return self._make_join(start.args, sources, database.filters(rule.condition), rule.names, self._tick)
+        return self._make_join(start.args, sources, self._filters(rule), rule.names, self._tick)
+
+    def _filters(self, rule: Rule) -> Filters:
+        found = self.database.filters(rule.condition)
+        return replace(found, absent=(*found.absent, *rule.undefined)) if rule.undefined else found
 
     def _spread(self, name: str, new: list[Row]) -> None:
         self.limits.check()
@@ -231,6 +245,32 @@ class Reachability:
             new = rule.found.add(batch)
             for name, project in self._emitters[id(rule)]:
                 self._pending[name].append(map(project, new))
+
+
+class _Rows:
+    """The rows that pass a test, which are not listed."""
+
+    def __init__(self, test: Callable[[Row], bool]) -> None:
+        self._test = test
+
+    def __contains__(self, row: Row) -> bool:
+        return self._test(row)
+
+
+class UndefinedRows(Relation):
+    """The relation of the rows for which an amount is `undefined`: joins ask whether a row is in it."""
+
+    __slots__ = ("_undefined",)
+
+    def __init__(self, undefined: Callable[[Row], bool]) -> None:
+        super().__init__()
+        self.rows = _Rows(undefined)  # type: ignore[assignment]
+        self._undefined = undefined
+
+    def index(self, key: tuple[int, ...], rest: tuple[int, ...]) -> Any:
+        """Return the single objects for which the amount is undefined."""
+        assert (key, rest) == ((0,), ())
+        return _Rows(lambda name: self._undefined((name,)))  # type: ignore[arg-type]
 
 
 def ticks(limits: Limits) -> Iterator[bool]:
@@ -273,7 +313,15 @@ class AxiomRule:
 
 def schema_rules(normal: NormalProblem) -> list[SchemaRules]:
     """Make the rules of all schemas."""
-    return [_make_schema_rules(number, schema) for number, schema in enumerate(normal.schemas)]
+    tests = ValueTests(normal.problem)
+    found = [_make_schema_rules(number, schema) for number, schema in enumerate(normal.schemas)]
+    for rules in found:
+        rules.rule.undefined = tuple(map(_refuse_undefined, tests.find(rules.schema.action)))
+    return found
+
+
+def _refuse_undefined(test: ValueTest) -> Source:
+    return Source(Atom("@undefined", test.terms), UndefinedRows(test.undefined))
 
 
 def axiom_rules(normal: NormalProblem) -> list[AxiomRule]:

@@ -94,7 +94,7 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "broken-bounds": ("FT404", "an effect leaves the bounds of its fluent from every value within them"),
     "one-way-number": ("FT405", "a fluent only falls or only rises, and a condition asks for the opposite"),
     "unreachable-number": ("FT406", "no sum of effects makes a comparison hold"),
-    "no-value": ("FT407", "a function without a value that a cost, an effect or a condition needs"),
+    "no-value": ("FT407", "a function without a value that a cost, a duration, an effect or a condition needs"),
     "free-loop": ("FT408", "an action that costs nothing and can be undone for nothing: plans may run in circles"),
     "free-action": ("FT409", "an action that costs nothing, while all others cost something"),
     "wrong-sign": ("FT410", "an effect raises the number that its action needs enough of, or has an amount below 0"),

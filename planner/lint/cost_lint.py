@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -22,17 +22,68 @@ from planner.model.domain import DomainModel, amounts_of, numeric_effects, writt
 from planner.model.formulas import Arithmetic, Atom, Comparison, Number, conjuncts, functions_in, is_variable
 from planner.model.problem import TOTAL_COST, Metric, Problem
 from planner.model.unknown_numbers import find_unread
+from planner.semantics.undefined_values import name_needed
 
 if TYPE_CHECKING:
     from planner.grounding.joins import Row
     from planner.grounding.reachability import SchemaRules
 
+MOST_NAMED: Final = 3
+"""Steps that a finding names."""
 MOST: Final = 200_000
 """Instances of an action of which the values are looked at."""
 
 
+def check_amounts(
+    problem: Problem, undefined: Iterable[tuple[SchemaRules, Sequence[Row]]], applied: Collection[str]
+) -> Iterator[Finding]:
+    """Yield functions without a value that an amount of a step needs, with the steps that never apply because of it.
+
+    `undefined` has the steps that apply but for that. Only some actions are `applied` at all.
+    """
+    arities = {each.predicate: len(each.args) for each in problem.values}
+    unread = frozenset(find_unread(problem))
+    steps: dict[Atom, dict[str, tuple[Action, Atom, str]]] = {}
+    for rules, rows in undefined:
+        action = problem.domain.actions.get(rules.schema.action.name)
+        if action is None:
+            continue
+        needed = name_needed(action, problem)
+        for row in rows:
+            binding = dict(zip(rules.rule.names, row, strict=True))
+            step = str(Atom(action.name, tuple([binding[each.name] for each in action.parameters])))
+            for amount, what in needed.items():
+                for term in functions_in(amount):
+                    missing = term.substitute(binding)
+                    if missing not in problem.values and missing not in unread:
+                        steps.setdefault(missing, {})[step] = action, term, what
+    told = set[str]()
+    for missing, found in steps.items():
+        if missing.predicate in told:
+            continue
+        told.add(missing.predicate)
+        action, term, what = next(iter(found.values()))
+        meant = _find_meant(missing.predicate, problem.domain, arities)
+        if meant is not None:
+            yield _report_misspelt(action, term, meant)
+            continue
+        others = sum(missing.predicate == each.predicate for each in steps) - 1
+        message = f"the {what} of action {action.name} needs {missing}, which has no value: {_name_steps(found)} never "
+        message += "applies" if len(found) == 1 else "apply"
+        if others:
+            message += f"; so it is with {others} other value{'s' if others > 1 else ''} of {missing.predicate}"
+        lost = {each.name for each, _, _ in found.values()} - {*applied}
+        level = Level.WARNING if lost else Level.HINT  # a value may be missing on purpose: no road leads there
+        yield Finding(level, "no-value", "values", message, f"state it, for example {missing} = 1", part=missing)
+
+
+def _name_steps(steps: Collection[str]) -> str:
+    named = ", ".join(islice(steps, MOST_NAMED))
+    return named + (f" and {len(steps) - MOST_NAMED} other steps" if len(steps) > MOST_NAMED else "")
+
+
 def check_values(problem: Problem, schemas: Iterable[SchemaRules]) -> Iterator[Finding]:
-    """Yield functions without a value that a cost, a duration, an effect or a condition of a reachable step needs."""
+    """Yield functions without a value that an amount, an effect or a condition of a reachable step needs."""
     if not problem.domain.functions:
         return
     changed = {

@@ -16,12 +16,13 @@ from planner.compilations.determinization import OutcomeOf, determinize
 from planner.compilations.normal_form import NormalProblem, normalise
 from planner.compilations.object_creation import for_steps
 from planner.compilations.unread_numbers import relax_unread
+from planner.grounding.joins import Row
 from planner.grounding.reachability import Database, Reachability, SchemaRules, axiom_rules, schema_rules
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.lint.action_lint import check_action, check_arguments, check_single_values, find_contradiction
 from planner.lint.balance_lint import check_balances, check_divisors
-from planner.lint.cost_lint import check_costs, check_free_actions, check_values
+from planner.lint.cost_lint import MOST, check_amounts, check_costs, check_free_actions, check_values
 from planner.lint.findings import (
     Finding,
     Level,
@@ -99,12 +100,16 @@ REACH_SHARE: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """The reachable actions, by name, and facts of the delete relaxation."""
+    """The reachable actions, by name, and facts of the delete relaxation.
+
+    `undefined` has rows of the schemas that apply to reachable facts but for an amount without a value.
+    """
 
     normal: NormalProblem
     actions: frozenset[str]
     facts: Database
     schemas: tuple[SchemaRules, ...]
+    undefined: tuple[tuple[SchemaRules, list[Row]], ...] = ()
 
     def holds(self, pattern: Atom) -> bool:
         """Return whether some fact that `pattern` covers is reachable; variables match everything."""
@@ -134,10 +139,12 @@ def relax(problem: Problem, limits: Limits) -> Possible:
     schemas, axioms = schema_rules(normal), axiom_rules(normal)
     database = Database(normal.problem, normal.fluent | normal.derived)
     rules = [rule for schema in schemas for rule in schema.reachable]
-    Reachability(database, limits).run([*rules, *(axiom.rule for axiom in axioms)])
+    reachability = Reachability(database, limits)
+    reachability.run([*rules, *(axiom.rule for axiom in axioms)])
+    undefined = tuple([(each, reachability.find_undefined(each.rule, MOST)) for each in schemas])
     applied = [schema.schema.action.name for schema in schemas if schema.rule.found.rows]
     names = frozenset([ways[name].action if name in ways else name for name in applied])
-    return Possible(normal, names, database, tuple(schemas))
+    return Possible(normal, names, database, tuple(schemas), undefined)
 
 
 def _add_listed(problem: Problem) -> Problem:
@@ -169,8 +176,11 @@ def check_reach(problem: Problem, reach: Possible) -> Iterator[Finding]:
     Reachability ignores deletes, so that every finding is certain, but some may be missing.
     """
     members = TypeHierarchy(problem.domain.types).objects_by_type(_add_listed(problem).all_objects)
+    lacking = {rules.schema.action.name for rules, rows in reach.undefined if rows}
     for action in problem.domain.actions.values():
-        if action.name not in reach.actions and find_contradiction(action.requires) is None:
+        if action.name in reach.actions or action.name in lacking:
+            continue
+        if find_contradiction(action.requires) is None:
             yield from _explain_never_applies(action, members, reach, problem)
     yield from _check_wholes(problem)
     yield from _check_unread(problem, reach)
@@ -421,6 +431,7 @@ def check_problem(
         found += [*check_reach(enough, reach), *check_constraints(problem, reach)]
         numbers = relax_unread(problem) if find_unread(problem) else problem
         found += check_number_reach(numbers, reach.actions) if numbers is not None else ()
+        found += check_amounts(problem, reach.undefined, reach.actions)
         found += check_values(problem, reach.schemas)
         if not any(each.rule == "no-value" and each.level is Level.ERROR for each in found):
             with parts.check("the values of items"):

@@ -331,6 +331,9 @@ class Action:
     start, and no other step reads or writes the items until the end. Decreases of `numbers` come at the start, their
     other changes at the end. `at_start` and `at_end` say anything else. A step holds the capacities in `holds` from its
     start to its end.
+
+    A step is inapplicable where one of its amounts has no value. Compilations that leave amounts out, or replace them,
+    keep those in `needs_values` that decide whether the step is applicable.
     """
 
     name: str
@@ -360,6 +363,7 @@ class Action:
     at_start: Moment = NO_MOMENT
     at_end: Moment = NO_MOMENT
     holds: Mapping[str, tuple[CostTerm, ...]] = field(default_factory=dict)
+    needs_values: tuple[Atom | Arithmetic, ...] = ()
 
     def odds(self, arguments: tuple[Term, ...]) -> tuple[Decimal, tuple[Decimal, ...]]:
         """Return the risk of a step with these `arguments`, and the probabilities of the outcomes."""

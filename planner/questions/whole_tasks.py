@@ -12,7 +12,7 @@ from functools import cached_property, partial
 
 from planner.compilations.adl import compile_adl
 from planner.garbage_collection import pause_collector
-from planner.grounding.action_tables import make_cost_function
+from planner.grounding.action_tables import make_price
 from planner.grounding.ground import ground_adl
 from planner.jit import library
 from planner.lightweight import Final, dataclass, replace
@@ -122,7 +122,7 @@ def _instantiate_steps(plain: Problem, steps: Collection[Step]) -> Problem:
     actions = {}
     for name, step in zip(_name_steps(steps), steps, strict=True):
         action = plain.domain.actions[step.action]
-        cost = (make_cost_function(action, plain)(step.arguments),)
+        cost = (make_price(action, plain)(step.arguments),)
         actions[name] = replace(instantiate(action, step), name=name, cost=cost)
     return replace(plain, domain=replace(plain.domain, actions=actions))
 

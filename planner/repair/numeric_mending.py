@@ -14,6 +14,7 @@ from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step, exact_sum
 from planner.repair.repair_search import Choice
 from planner.semantics.simulation import price_steps
+from planner.semantics.undefined_values import keep_needed
 from planner.solve import answer
 from planner.validation.validate import check_steps
 
@@ -93,7 +94,11 @@ def _solve(choice: Choice, limits: Limits, share: float, *, skip: Number, own: b
     """Solve the choice where skipping a step costs `skip`; new steps cost nothing unless their `own` costs count."""
     domain = choice.problem.domain
     actions = {
-        name: replace(action, cost=(skip,) if name in choice.penalties else action.cost if own else ())
+        name: replace(
+            action,
+            cost=(skip,) if name in choice.penalties else action.cost if own else (),
+            needs_values=keep_needed(action, choice.problem),
+        )
         for name, action in domain.actions.items()
     }
     return answer(

@@ -29,6 +29,7 @@ from planner.portfolio.portfolio import run_portfolio
 from planner.portfolio.workplace import Workplace
 from planner.pruning.h2 import prune
 from planner.search import Ending, Run, Space
+from planner.semantics.undefined_values import list_amounts, substitute_amount
 from planner.task.ground_task import INFINITY, GroundAction, State, Task
 
 
@@ -167,6 +168,7 @@ def instantiate(action: Action, step: Step) -> Action:
         provides=_substitute_literals(action.provides, binding),
         when=tuple([_instantiate_effect(when, binding) for when in action.when]),
         numbers=tuple([each.substitute(binding) for each in action.numbers]),
+        needs_values=tuple([substitute_amount(each, binding) for each in list_amounts(action)]),
     )
 
 

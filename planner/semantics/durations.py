@@ -14,7 +14,7 @@ from planner.lightweight import Final, dataclass
 from planner.model.actions import DURATION, Action, DurationRange
 from planner.model.arithmetic import Exact, as_number
 from planner.model.domain import numeric_effects
-from planner.model.formulas import Arithmetic, Atom, Expression, Number, functions_in
+from planner.model.formulas import Arithmetic, Atom, Expression, Number, functions_in, substitute_expression
 from planner.model.problem import Problem
 from planner.plan import Step
 from planner.semantics.numeric_state import Values
@@ -120,6 +120,7 @@ def _evaluate(action: Action, expression: Expression, values: Values, binding: M
     value = values.evaluate(expression, binding)
     if value is None:
         raise PlanError(
-            f"its duration {expression} has no value", hint=f"give the functions in it values; see '{action.name}'"
+            f"its duration {substitute_expression(expression, binding)} has no value",
+            hint=f"give the functions in it values; see '{action.name}'",
         )
     return as_seconds(value)

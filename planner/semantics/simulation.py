@@ -308,7 +308,7 @@ class Simulation:
         if tests_pass(compiled.tests, self.world.state):
             holds = self.world.solver.holds
             if not compiled.rest or all(holds(part, compiled.binding) for part in compiled.rest):
-                return self._find_numeric_objection(step)
+                return Objection(compiled.undefined) if compiled.undefined else self._find_numeric_objection(step)
         return Objection(condition=self.inspector.smallest_failure(action.requires, compiled.binding))
 
     def _find_numeric_objection(self, step: Step) -> Objection | None:
@@ -388,7 +388,7 @@ class Simulation:
             for arguments in sorted({tuple([solution[each] for each in schema.domains]) for solution in found}):
                 step = Step(name, arguments)
                 missing = self._find_missing(schema.action, bind_parameters(schema.action, step))
-                if missing is None and self._find_numeric_objection(step) is None:
+                if missing is None and not self._compile(step).undefined and self._find_numeric_objection(step) is None:
                     yield Step(name, arguments, self.cost(step))
 
     def _find_missing(self, action: Action, binding: Binding) -> Atom | None:

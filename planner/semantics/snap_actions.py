@@ -36,6 +36,7 @@ from planner.model.formulas import (
 )
 from planner.model.problem import Problem
 from planner.model.timing import TOTAL_TIME
+from planner.semantics.undefined_values import keep_needed
 
 _EARLY: Final = frozenset({"-=", "/="})
 """Changes of numbers that come at the start of a declared action."""
@@ -84,11 +85,13 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
         if takes_no_time(action):
             snaps[name] = SnapAction(name)
             whole = _snap(action, name, _join(start, throughout, end), measures=action.measures)
+            whole = replace(whole, needs_values=keep_needed(action, problem))
             actions[name] = uses.guard(whole, action)
             continue
         start = _record_duration(action, start, numeric_fluents(domain))
         names = [_choose_name(f"{name} {word}", taken) for word in ("starts", "ends", "lasts")]
-        actions[names[0]] = uses.guard(_snap(action, names[0], start), action, begins=True)
+        first = replace(_snap(action, names[0], start), needs_values=keep_needed(action, problem))
+        actions[names[0]] = uses.guard(first, action, begins=True)
         actions[names[1]] = uses.guard(_snap(action, names[1], end, measures=action.measures), action, ends=True)
         if throughout != TRUE:
             lasting = uses.guard_formula(throughout, action)

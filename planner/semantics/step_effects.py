@@ -21,6 +21,7 @@ from planner.plan import exact_sum
 from planner.semantics.axioms import World
 from planner.semantics.condition_solver import All, Binding, Compiler, Condition, Domains, Lookup, Row, State, Universe
 from planner.semantics.numeric_state import NumberChange
+from planner.semantics.undefined_values import UndefinedValue, describe_missing, describe_undefined, name_needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +169,12 @@ def _evaluate_term(problem: Problem, term: CostTerm, binding: Binding, what: str
             key = term.substitute(binding)
             name = f"{name} {key}"
             if key not in problem.values:
-                raise PlanError(f"{name} has no value in problem '{problem.name}'")
+                raise UndefinedValue(f"{name} has no value in problem '{problem.name}'")
             number = problem.values[key]
         case Arithmetic():
+            missing = describe_missing(term, name, problem, binding)
+            if missing:
+                raise UndefinedValue(missing)
             number = evaluate_static(term, problem.values, binding, name, problem.name)
         case _:
             number = term
@@ -238,6 +242,7 @@ class CompiledStep:
     """An action with its arguments.
 
     Its precondition is the conjunction of `tests` and `rest`. `fixed` is None where its effects depend on the state.
+    `undefined` names the value that the step lacks in all states; it is "" where the step lacks none.
     """
 
     binding: Binding
@@ -245,6 +250,7 @@ class CompiledStep:
     rest: tuple[Condition, ...]
     fixed: FixedEffects | None
     cost: Number | InputError
+    undefined: str = ""
 
 
 def tests_pass(tests: Iterable[Test], state: State) -> bool:
@@ -272,6 +278,7 @@ class StepCompiler:
         self._problem = problem
         self._action = action
         self._names = [parameter.name for parameter in action.parameters]
+        self._needs_values = bool(name_needed(action, problem))
         places = {name: place for place, name in enumerate(self._names)}
         lookups, self._rest = split_condition(requires, is_derived)
         self._lookups = [(each.predicate, make_filler(each.args, places), each.positive) for each in lookups]
@@ -303,7 +310,8 @@ class StepCompiler:
             cost = cost_of(self._problem, self._action, binding)
         except InputError as error:
             cost = error
-        return CompiledStep(binding, tests, self._rest, fixed, cost)
+        undefined = describe_undefined(self._problem, self._action, binding) if self._needs_values else ""
+        return CompiledStep(binding, tests, self._rest, fixed, cost, undefined)
 
 
 def split_condition(

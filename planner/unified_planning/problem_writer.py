@@ -20,6 +20,7 @@ from unified_planning.exceptions import UPConflictingEffectsException, UPTypeErr
 
 from planner.compilations.adl import compile_adl
 from planner.compilations.cost_tables import scale_to_integers, with_tables
+from planner.compilations.required_values import require_values
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
@@ -193,7 +194,9 @@ def prepare(problem: Problem, limits: Limits) -> tuple[Problem, Names]:
     if problem.domain.axioms:
         raise UnsupportedError("derived predicates", "planners that read PDDL and HDDL files may take them")
     refuse(problem)
-    costed = with_single_costs(with_tables(compile_constraints(compile_adl(problem).problem).problem, limits))
+    costed = with_single_costs(
+        with_tables(compile_constraints(compile_adl(require_values(problem)).problem).problem, limits)
+    )
     plain = prepare_numbers(costed) if is_numeric(costed) else scale_to_integers(costed)[0]
     typed = with_plain_types(plain)
     names = Names.of(typed)

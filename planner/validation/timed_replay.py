@@ -25,6 +25,7 @@ from planner.semantics.simulation import ChangeHistory, Objection, Simulation, b
 from planner.semantics.snap_actions import SnapProblem, free_name, make_snap_problem, name_as_declared
 from planner.semantics.spending import describe_exceeded
 from planner.semantics.step_effects import Changes, cost_of, uses_of
+from planner.semantics.undefined_values import describe_undefined
 from planner.validation.verdict import Verdict
 
 
@@ -197,6 +198,9 @@ class TimedReplay:
         """Return a verdict where the step of `happening`, a start, may not last as long as it does."""
         step, time = self._steps[happening.number - 1], self._times[happening.number - 1]
         action = self.problem.domain.actions[step.action]
+        undefined = describe_undefined(self.problem, action, bind_parameters(action, step))
+        if undefined:
+            return self._reject(happening.number, f" starts at {time.start}", undefined)
         try:
             lasting = duration_of(action, self.simulation.world.state.values, bind_parameters(action, step))
         except PlanError as error:

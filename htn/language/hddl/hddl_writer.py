@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from htn.compilations.methods_from_actions import as_htn, derived_methods
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from planner.compilations.object_creation import refuse_creation
+from planner.compilations.required_values import require_values
 from planner.errors import UnsupportedError
 from planner.language.pddl import pddl_writer as pddl
 from planner.language.pddl.legal_names import RESERVED, Names, Renaming, make_distinct, make_legal, variables_of
@@ -261,6 +262,10 @@ def write(source: AnyDomain | AnyProblem) -> dict[str, str]:
         case HtnDomain():
             return {"domain.hddl": write_domain(source)}
         case HtnProblem():
+            classical = require_values(source.classical)
+            if classical is not source.classical:
+                domain = replace(source.domain, classical=classical.domain)
+                source = replace(source, domain=domain, classical=classical)
             if asks_for_time(source.classical):
                 return _write_in_time(source)
             return {"domain.hddl": write_domain(source.domain), "problem.hddl": write_problem(source)}

@@ -31,7 +31,7 @@ from planner.language.declare.problem_timing import (
     read_windows,
 )
 from planner.lightweight import replace
-from planner.model.actions import Action, Literal, NumericEffect, functions_of_duration, has_open_argument
+from planner.model.actions import Action, Literal, NumericEffect, has_open_argument
 from planner.model.domain import (
     DomainModel,
     Function,
@@ -39,7 +39,6 @@ from planner.model.domain import (
     TypeHierarchy,
     cache_per_domain,
     measured_functions,
-    numeric_fluents,
     resources_of,
 )
 from planner.model.formulas import (
@@ -214,7 +213,6 @@ class ProblemBuilder:
             self._check_likely(found, likely, place.within("likely"))
         found = state_known(found, unread)
         self._check_unread(found, place)
-        self._check_durations(found, place.within("values"))
         return seal(found)
 
     def read_again(self, problem: Problem, fields: Collection[str]) -> Problem:
@@ -329,21 +327,6 @@ class ProblemBuilder:
                 listed = ", ".join(map(str, stated))
                 message = f"only one of {listed} can hold, and their probabilities sum to {float(total):g}"
                 raise here.error(message, "let them sum to 1 at most")
-
-    def _check_durations(self, problem: Problem, place: Place) -> None:
-        """Raise an error for a function of a duration that has objects, but no value at all, and never gets any."""
-        valued: set[str] | None = None
-        for name, action in self._domain.actions.items():
-            for term in functions_of_duration(action.duration):
-                if valued is None:
-                    happening = [change.fluent.predicate for each in problem.timed for change in each.numbers]
-                    valued = {*[each.predicate for each in problem.values], *happening, *numeric_fluents(self._domain)}
-                columns = [self._members_of(each.types) for each in self._domain.functions[term.predicate].parameters]
-                if term.predicate not in valued and all(columns):
-                    near = did_you_mean(term.predicate, valued)
-                    example = Atom(term.predicate, tuple([min(column) for column in columns]))
-                    message = f"the duration of action {name!r} is {term}, of which the problem gives no value"
-                    raise place.error(message, near or f"state it, for example {example} = 1")
 
     def step(self, pattern: Atom, place: Place) -> Atom:
         """Resolve a pattern of steps: an action with objects, or `_` for any; its name alone leaves all open."""

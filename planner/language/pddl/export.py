@@ -136,9 +136,9 @@ class Export:
 
     def _find_cost(self, name: str, arguments: tuple[str, ...]) -> Number:
         if name not in self._costs:
-            from planner.grounding.action_tables import make_cost_function
+            from planner.grounding.action_tables import make_price
 
-            self._costs[name] = make_cost_function(self.source.domain.actions[name], self.source)
+            self._costs[name] = make_price(self.source.domain.actions[name], self.source)
         return self._costs[name](arguments)
 
 
@@ -156,11 +156,13 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     suffice for grounding.
     """
     from planner.compilations.adl import compile_adl
+    from planner.compilations.required_values import require_values
     from planner.compilations.trajectory_constraints import compile_constraints
 
     refuse_creation(problem.domain, "in PDDL")
+    source, problem = problem, require_values(problem)
     if asks_for_time(problem):
-        return _export_in_time(problem, level, costs=costs)
+        return replace(_export_in_time(problem, level, costs=costs), source=source)
     hard = all(each.utility is None for each in problem.constraints)
     is_uncertain = any(action.is_uncertain for action in problem.domain.actions.values())
     if is_uncertain and level == "strips":
@@ -189,7 +191,7 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
         write_problem(written, costs=has_costs),
         "strips" if strips is not None else "adl",
         factor,
-        problem,
+        source,
         written,
         {word: name for name, word in names.actions.items()},
         {word: name for name, word in names.objects.items()},

@@ -86,9 +86,9 @@ class StepReader:
 
     def _find_cost(self, name: str, arguments: tuple[str, ...], place: Location) -> Number:
         if name not in self._costs:
-            from planner.grounding.action_tables import make_cost_function
+            from planner.grounding.action_tables import make_price
 
-            self._costs[name] = make_cost_function(self._problem.domain.actions[name], self._problem)
+            self._costs[name] = make_price(self._problem.domain.actions[name], self._problem)
         try:
             return self._costs[name](arguments)
         except InputError as error:

@@ -19,6 +19,7 @@ from planner.model import (
     Atom,
     DomainModel,
     Goal,
+    Metric,
     Not,
     Object,
     Predicate,
@@ -202,13 +203,13 @@ def test_costs_are_exact_in_units_of_the_resolution():
     assert [(action.step.cost, action.cost) for action in task.actions] == [(Decimal("1.25"), 125)]
 
 
-def test_a_cost_without_a_value_is_an_error_that_names_it():
+@pytest.mark.parametrize("metric", Metric)
+def test_a_step_without_a_value_for_its_cost_is_left_out(metric):
     go = Action("go", (Variable("?x", ("b",)),), provides=(Atom("p", ("?x",)),), cost=(Atom("far", ("?x",)),))
-    with pytest.raises(InputError) as caught:
-        ground(declared(go, [("p", 1)], goal=[Atom("p", ("h",))]), Limits())
-    assert str(caught.value) == (
-        "the cost of go(h) needs far(h), which 'p' gives no value; state it, for example far(h) = 1"
-    )
+    source = replace(declared(go, [("p", 1)], goal=[Atom("p", ("h",))]), metric=metric)
+    assert ground(source, Limits()).unreachable_goal == Atom("p", ("h",))
+    task = ground(replace(source, values={Atom("far", ("h",)): 2}), Limits(), whole=True)
+    assert [str(action.step) for action in task.actions] == ["go(h)"]
 
 
 @pytest.mark.parametrize("cost", [Atom("far", ("?x",)), Arithmetic("-", (1, Atom("far", ("?x",))))])

@@ -84,13 +84,6 @@ def test_by_length_each_step_costs_one() -> None:
         ("(wait) )", "f:1:8: found ')', expected a step such as '(move a b)'; each line is one step in parentheses"),
         ("()", "f:1:2: found an empty step, expected an action with its arguments; name the action"),
         ("3: [1]", "f:1:3: found an empty step, expected an action with its arguments; name the action"),
-        (
-            "(move a a)",
-            (
-                "f:1:2: the cost of move(a, a) needs far(a, a), which 'p' gives no value; "
-                "state it, for example far(a, a) = 1"
-            ),
-        ),
     ],
 )
 def test_mistakes(text: str, message: str) -> None:

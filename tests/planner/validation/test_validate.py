@@ -363,7 +363,8 @@ def test_costs_are_exact_sums() -> None:
     action = Declared("act", (X,), cost=(Decimal("0.1"), Decimal("0.2"), atom("weight(?x)")))
     problem = problem_of(action, functions={"weight": Function("weight", (X,))}, values={atom("weight(a)"): 3})
     assert check_steps(problem, steps("act(a)")).cost == Decimal("3.3")
-    assert check_steps(replace(problem, metric=Metric.LENGTH), steps("act(b)", "act(b)")).cost == 2
+    assert check_steps(replace(problem, metric=Metric.LENGTH), steps("act(a)", "act(a)")).cost == 2
+    assert not check_steps(replace(problem, metric=Metric.LENGTH), steps("act(b)")).valid
     reason = check_steps(problem, steps("act(a)", "act(b)")).reason
     assert reason == "step 2 act(b): its cost weight(b) has no value in problem 'p'"
     negative = replace(problem, values={atom("weight(a)"): -1})
