@@ -161,6 +161,16 @@ REFUSALS = (
     ),
     Refusal(
         "resumed",
+        "wire(): it was refused before",
+        "a standing goal is no new request of a person: while observers disagree, what was refused is all that is left",
+        lambda story: (
+            story.scene.has_detour
+            and story.fault.looks == "disagree"
+            and any(issubclass(each, StandingDoor) for each in (story.door, story.other or story.door))
+        ),
+    ),
+    Refusal(
+        "resumed",
         "budget",
         "there is no money to pay again, and nobody can say for sure that it was paid",
         lambda story: story.scene.has_budget and (story.scene.sight != "conclusive" or story.fault.looks == "disagree"),
@@ -172,7 +182,12 @@ REFUSALS = (
             "there is no money to pay again, and observers disagree whether it was paid",
             lambda story: story.scene.has_budget and story.fault.looks == "disagree",
         )
-        for words in ("proved to have no plan", "what it brings about is so already", "the goal is not reached")
+        for words in (
+            "proved to have no plan",
+            "what it brings about is so already",
+            "the goal is not reached",
+            "the world is not as was believed (paid)",
+        )
     ],
     Refusal(
         "resumed",
