@@ -22,6 +22,7 @@ from planner.model import Problem
 from planner.model.problem import is_numeric
 from planner.problem_kinds import classical_of
 from planner.unified_planning.jobs import Answer, EngineOutcome, Job
+from planner.unified_planning.pyperplan_engine import PYPERPLAN, ask_pyperplan
 
 if TYPE_CHECKING:
     from planner.unified_planning.engine_forms import Form
@@ -59,8 +60,10 @@ def _answer(job: Job, directory: Path) -> Answer:
 def _work(job: Job, directory: Path, limits: Limits) -> Answer:
     from planner.unified_planning.engine_forms import TAKE_AXIOMS, GoalUnreachableError, choose_form, solve_text
 
-    factory = _factory(job)
     os.chdir(directory)  # engines leave files where they run
+    if job.engine in PYPERPLAN:
+        return ask_pyperplan(job.problem, job.engine, limits)
+    factory = _factory(job)
     if job.engine not in factory.engines:
         return _answer_unknown(job.engine, factory)
     engine = factory.engine(job.engine)()

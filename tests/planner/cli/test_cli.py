@@ -211,15 +211,21 @@ CASES: dict[str, tuple[str, Exit, str, str]] = {
     "an argument like an option": ("solve -- -x.pddl --json", Exit.USAGE, "", "-x.pddl has no problem '--json'"),
     "a cost without a value": (
         "solve unpriced.yaml",
-        Exit.USAGE,
+        Exit.NEGATIVE,
         "",
-        "Error: unpriced.yaml: the cost of move(r2, hall, lab) needs distance(hall, lab), which 'one-parcel' gives",
+        "proved unsolvable: nothing makes this part of the goal true: at(r2, lab)",
     ),
     "the same, asked why": (
         "explain unpriced.yaml one-parcel",
-        Exit.USAGE,
+        Exit.NEGATIVE,
+        "move(r2, hall, lab) would provide it, but needs a value of its cost, uses or duration that is not stated",
         "",
-        "Error: unpriced.yaml: the cost of move(r2, hall, lab) needs",
+    ),
+    "the same, checked": (
+        "check unpriced.yaml",
+        Exit.NEGATIVE,
+        "the cost of action move needs distance(hall, lab), which has no value",
+        "",
     ),
     "a search that there is not, before anything is read": (
         "solve none.yaml --search x",
