@@ -10,12 +10,12 @@ from collections.abc import Callable
 
 from planner.lightweight import Final
 from planner.model import Problem
-from planner.model.constructs import Service
+from planner.model.constructs import Construct, Service, has
 from planner.model.domain import creates_objects
 from planner.model.problem import COST, NumericMetric, find_constraint_on_unknown, is_numeric, is_temporal
 from planner.options import Solve, SolveOptions
 from planner.plan import Result, unsupported_result
-from planner.portfolio.incumbent import refuse_constructs, refuse_plain
+from planner.portfolio.incumbent import refuse_constructs, refuse_plain, weaken_to_intended
 from planner.portfolio.portfolio import check_names
 
 
@@ -107,11 +107,12 @@ def plan_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Resu
     refused = refuse_in_time(problem, options)
     if refused is not None:
         return refused
-    if not problem.goal.soft and not problem.budgets:
-        return solve_in_time(problem, options, answer)
+    if not has(problem, Construct.SOFT_GOALS, Construct.BUDGETS):
+        return weaken_to_intended(problem.domain, solve_in_time(problem, options, answer))
     from planner.compilations.wishes_in_time import solve_with_wishes_in_time
 
-    return solve_with_wishes_in_time(problem, options, lambda plain, given: solve_in_time(plain, given, answer))
+    found = solve_with_wishes_in_time(problem, options, lambda plain, given: solve_in_time(plain, given, answer))
+    return weaken_to_intended(problem.domain, found)
 
 
 REDUCTIONS: Final[tuple[Callable[[Problem, SolveOptions, Solve], Result | None], ...]] = (

@@ -71,7 +71,7 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
     """Return the problem of snap actions for `problem`, whose plans are sequences of happenings.
 
     The metric, budgets, deadlines and constraints of `problem` are left out: they are not about single happenings.
-    Raises `UnsupportedError` for actions with outcomes or risks, and for those that create objects.
+    Of several outcomes, steps have the intended one. Raises `UnsupportedError` for actions that create objects.
     """
     domain, uses = problem.domain, _ItemsInUse.of(problem.domain)
     taken = set(domain.actions)
@@ -146,8 +146,6 @@ def split_moments(action: Action) -> tuple[Moment, Formula, Moment]:
 
 
 def _refuse(action: Action) -> None:
-    if action.is_uncertain:
-        raise UnsupportedError(f"the outcomes or the risk of '{action.name}' in time", "leave them out")
     if action.creates:
         raise UnsupportedError(f"objects that '{action.name}' creates, in time", "declare them in the problem")
 

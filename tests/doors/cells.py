@@ -215,8 +215,8 @@ REFUSALS = (
     ),
     Refusal(
         "resumed",
-        "the outcomes or the risk of 'check' in time",
-        "no plan in time has an action with outcomes",
+        "the outcomes of 'check' in a run in time",
+        "no run in time has an action with outcomes",
         lambda story: bool(story.scene.reports) and story.door.flavour == "timed",
     ),
     Refusal(

@@ -83,10 +83,12 @@ _TOTAL_TIME_NAME: Final = "total-time"
 
 def _refuse(problem: Problem, where: str) -> None:
     late = next((each for each in problem.due if each.weight is not None), None)
+    uncertain = next((name for name, action in problem.domain.actions.items() if action.is_uncertain), None)
     following = next((name for name, action in problem.domain.actions.items() if action.after), None)
     reasons = [
         (problem.constraints, "constraints beside time", _DOCUMENTS),
         (late, f"a price for lateness (of {late})", _DOCUMENTS),
+        (uncertain, f"the outcomes or the risk of '{uncertain}' beside time", _DOCUMENTS),
         (following, f"'after' of '{following}' beside time", _DOCUMENTS),
     ]
     for there, construct, hint in reasons:
