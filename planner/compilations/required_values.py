@@ -13,8 +13,11 @@ from planner.model.problem import Problem
 from planner.semantics.undefined_values import ValueTests
 
 
-def require_values(problem: Problem) -> Problem:
-    """Return `problem` where each action requires that its amounts have values; itself where none can lack one."""
+def require_values(problem: Problem, naming: str = "has-{}") -> Problem:
+    """Return `problem` where each action requires that its amounts have values; itself where none can lack one.
+
+    The predicates of these conditions are called by the names of their functions, put into `naming`.
+    """
     tests = ValueTests(problem)
     needed = {name: tests.find_open(action) for name, action in problem.domain.actions.items()}
     if not any(needed.values()):
@@ -25,7 +28,7 @@ def require_values(problem: Problem) -> Problem:
         facts = []
         for term in dict.fromkeys(each for amount in amounts for each in functions_in(amount)):
             if term.predicate not in names:
-                names[term.predicate] = reserve_name(f"has-{term.predicate}", {*predicates, *domain.functions})
+                names[term.predicate] = reserve_name(naming.format(term.predicate), {*predicates, *domain.functions})
                 predicates[names[term.predicate]] = _make_predicate(names[term.predicate], term, problem)
             facts.append(Atom(names[term.predicate], term.args))
         if facts:

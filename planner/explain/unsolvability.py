@@ -10,6 +10,7 @@ from planner.compilations.budgets import budget_spending
 from planner.compilations.creation_rounds import LARGEST_RULE, add_enough_placeholders
 from planner.compilations.normal_form import normalise
 from planner.compilations.object_creation import compile_object_creation
+from planner.compilations.required_values import require_values
 from planner.compilations.unlisted_objects import may_find_more, suppose_found
 from planner.explain.comparison_facts import compile_comparisons
 from planner.explain.conflicts import Conflict, find_conflicts
@@ -145,6 +146,7 @@ def explain_unsolvable(problem: Problem, limits: Limits, *, model_changes: bool 
     problem = resolve_classical(
         problem, "explain_unsolvable", "htn.problem_kind.explain_unsolvable(problem, limits) explains it"
     )
+    problem = require_values(problem, "value-of-{}")
     if model_changes:
         found = explain_unsolvable(problem, limits.share(FACTS_SHARE))
         return _add_model_changes(found, problem, limits)

@@ -20,6 +20,7 @@ from planner.portfolio.search_history import Recorder
 from planner.portfolio.tiers import describe_machine_code
 from planner.search import Ending, Run
 from planner.search.search_run import Steps
+from planner.semantics.undefined_values import name_lacking
 from planner.task.ground_task import INFINITY, Task
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Incumbent:
         """Return the result where not even the relaxed goal can be reached."""
         goal = self._task.unreachable_goal if self._task else None
         constraint = None if goal is None else constraint_of(goal, self.problem)
-        reason = f"nothing makes this part of the goal true: {goal}"
+        reason = f"nothing makes this part of the goal true: {goal}{name_lacking(self.problem)}"
         if constraint is not None:
             reason = f"nothing can keep this constraint: {constraint}"
         return self._result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason)

@@ -58,6 +58,7 @@ from planner.search.temporal_search_compiled import TemporalBestFirst
 from planner.search.timed_sequences_compiled import SequenceSpace
 from planner.semantics.durations import SEPARATION
 from planner.semantics.snap_actions import SnapProblem, make_snap_problem, name_as_declared
+from planner.semantics.undefined_values import name_lacking
 from planner.task.ground_task import INFINITY
 from planner.task.numeric_task_compiled import NumericSpace, pack_numeric_task
 from planner.task.temporal_task import TemporalTask
@@ -262,6 +263,7 @@ class _TemporalPortfolio:
             part = task.source.task.unreachable_goal
             met = {meeting_fact(place): due for place, due in enumerate(hard_deadlines(self.best.problem))}
             reason = f"nothing makes this part of the goal true: {met.get(str(part), part)}"
+            reason += name_lacking(self.best.problem)
             return self.best.end_unsolvable(reason)
         self.best.actions = len(task.source.task.actions)
         meetings = find_meetings(self.best.problem, task)

@@ -107,6 +107,18 @@ def keep_needed(action: Action, problem: Problem) -> tuple[Amount, ...]:
     return tuple(name_needed(action, problem))
 
 
+def name_lacking(problem: Problem) -> str:
+    """Say, after a reason why there is no plan, that steps without values do not apply; "" where none lacks one."""
+    tests = ValueTests(problem)
+    lacking = {
+        term.predicate: None
+        for action in problem.domain.actions.values()
+        for amount in tests.find_open(action)
+        for term in functions_in(amount)
+    }
+    return f"; no step applies that lacks a value of {' or '.join(lacking)}" if lacking else ""
+
+
 class ValueTests:
     """The tests that the values of `problem` need: none for amounts that have a value for all objects in question."""
 

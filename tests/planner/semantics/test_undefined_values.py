@@ -14,6 +14,7 @@ from planner import (
     Status,
     check_problem,
     decide,
+    explain_unsolvable,
     improve,
     load,
     mend,
@@ -234,3 +235,9 @@ async def test_better_plans_have_values_too() -> None:
     plans = [each.plan async for each in improve(problem) if each.plan is not None]
     assert plans
     assert all(validate(problem, each).valid for each in plans)
+
+
+def test_the_explanation_names_the_value_that_is_missing() -> None:
+    found = str(explain_unsolvable(roads(distances="x y 4"), Limits()))
+    assert "go(y, z) would provide it, but needs value-of-dist(y, z)" in found
+    assert "lacks a value of dist" in (solve(roads(distances="x y 4")).reason or "")
