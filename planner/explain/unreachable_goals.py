@@ -44,10 +44,6 @@ class Cause(Enum):
     OUT_OF_REACH = "no sum of effects leads there"
 
 
-NO_VALUE: Final = "a value of its cost, uses or duration that is not stated (`check` names it)"
-"""What an action lacks whose conditions may all hold."""
-
-
 @dataclass(frozen=True, slots=True)
 class Link:
     """One need: `fact` is unreachable.
@@ -315,7 +311,7 @@ class _Walk:
         action = best.provider.action
         others = {p.action.name: None for p in need.providers if p.action is not None and p.action is not action}
         label = "" if action is None else best.label
-        lacks = tuple([self.words.literal(each) for each in best.lacks]) or (NO_VALUE,)
+        lacks = tuple([self.words.literal(each) for each in best.lacks])
         effects = () if action is None else self.words.effects(action, label, literal)
         self.links.append(Link(fact, label, lacks, None, tuple(others), effects))
         path.append((literal, label or fact, iter(best.lacks)))

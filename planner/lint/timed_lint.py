@@ -14,7 +14,7 @@ from planner.lightweight import Final, dataclass, replace
 from planner.lint.findings import Finding, Level
 from planner.model.actions import NO_MOMENT, Action, DurationRange, Moment, When, negated_atoms, positive_atoms
 from planner.model.arithmetic import Exact, exact_value, show_number
-from planner.model.domain import DomainModel, written_predicates
+from planner.model.domain import DomainModel, conditions_of, written_predicates
 from planner.model.formulas import (
     OPEN,
     TRUE,
@@ -22,15 +22,16 @@ from planner.model.formulas import (
     Atom,
     Not,
     Number,
+    atoms_in,
     conjunction,
     conjuncts,
     is_variable,
     unmarked,
 )
-from planner.model.problem import Problem
+from planner.model.problem import Problem, is_temporal
 from planner.semantics.durations import as_seconds
 from planner.semantics.numeric_state import Values
-from planner.semantics.snap_actions import split_moments, sum_of
+from planner.semantics.snap_actions import ends_early, split_moments, sum_of, takes_no_time
 
 
 def flatten_moments(domain: DomainModel) -> DomainModel:
@@ -81,13 +82,14 @@ def check_throughout(domain: DomainModel) -> Iterator[Finding]:
     """Yield what an action needs throughout and ends itself at its start."""
     for action in domain.actions.values():
         patterns = [*action.modifies, *action.at_start.modifies]
-        ended = [*[x for x in patterns if OPEN in x.args], *negated_atoms(action.at_start.provides)]
+        early = tuple([each for each in action.provides if ends_early(each, action)])
+        ended = [*[x for x in patterns if OPEN in x.args], *negated_atoms((*action.at_start.provides, *early))]
         given = positive_atoms(action.at_start.provides)
         for atom in conjuncts(action.throughout):
             if isinstance(atom, Atom) and atom not in given and any(_covers(each, atom) for each in ended):
                 plain = unmarked(atom)
                 message = f"it can never apply: it requires {plain} throughout, and ends that at its own start"
-                place, hint = f"action {action.name}", "end it at the end, or require it at the start only"
+                place, hint = f"action {action.name}", "end it by `at_end`, or require it at the start only"
                 yield Finding(Level.ERROR, "contradicting-requires", place, message, hint, "throughout", atom)
 
 
@@ -104,6 +106,30 @@ def check_time(problem: Problem) -> Iterator[Finding]:
     for due in problem.due:
         if due.by < 0:
             yield Finding(Level.ERROR, "past-deadline", f"deadline of {due.condition}", "it is before the beginning")
+
+
+def check_ended(problem: Problem) -> Iterator[Finding]:
+    """Yield what an action ends at its start by `provides`, and a condition elsewhere reads."""
+    if not is_temporal(problem):
+        return
+    actions = problem.domain.actions
+    readers: dict[str, list[str]] = {}
+    for name, action in actions.items():
+        for condition in conditions_of(action):
+            for atom in atoms_in(condition):
+                readers.setdefault(atom.predicate, []).append(f"action {name}")
+    for atom in atoms_in(problem.goal.hard):
+        readers.setdefault(atom.predicate, []).append("the goal")
+    for name, action in actions.items():
+        if takes_no_time(action):
+            continue
+        for fact in negated_atoms(tuple([each for each in action.provides if ends_early(each, action)])):
+            reader = next((each for each in readers.get(fact.predicate, ()) if each != f"action {name}"), None)
+            if reader is not None:
+                plain = unmarked(fact)
+                message = f"it ends {plain} at its start, not when its work is done, and {reader} reads that"
+                hint = f"if it is to hold until the end, write at_end: {{provides: ['not {plain}']}}"
+                yield Finding(Level.HINT, "ended-at-start", f"action {name}", message, hint, "provides", fact)
 
 
 def check_moments(domain: DomainModel) -> Iterator[Finding]:

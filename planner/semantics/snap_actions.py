@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from planner.errors import UnsupportedError
 from planner.lightweight import Final, dataclass, replace
-from planner.model.actions import Action, CostFunction, CostTerm, DurationRange, Moment, NumericEffect, When
+from planner.model.actions import Action, CostFunction, CostTerm, DurationRange, Literal, Moment, NumericEffect, When
 from planner.model.domain import DomainModel, Function, Predicate, numeric_fluents
 from planner.model.formulas import (
     OPEN,
@@ -122,14 +122,19 @@ def takes_no_time(action: Action) -> bool:
 
 
 def split_moments(action: Action) -> tuple[Moment, Formula, Moment]:
-    """Return what `action` requires and changes at its start, its condition between, and the same for its end."""
+    """Return what `action` requires and changes at its start, its condition between, and the same for its end.
+
+    What a step ends, it ends at its start: who takes a free bed takes it at once. Only a fact that the step itself
+    brings at its start ends at its end.
+    """
+    ended = tuple([each for each in action.provides if ends_early(each, action)])
     retracting = tuple([item for item in action.modifies if OPEN in item.args])
     early = tuple([each for each in action.numbers if each.operator in _EARLY])
     late = tuple([each for each in action.numbers if each.operator not in _EARLY])
     first, last = action.at_start, action.at_end
     start = Moment(
         conjunction([*conjuncts(action.requires), *conjuncts(first.requires)]),
-        first.provides,
+        (*first.provides, *ended),
         (*retracting, *first.modifies),
         first.when,
         (*early, *first.numbers),
@@ -137,12 +142,17 @@ def split_moments(action: Action) -> tuple[Moment, Formula, Moment]:
     written = tuple([item for item in action.modifies if OPEN not in item.args])
     end = Moment(
         last.requires,
-        (*action.provides, *last.provides),
+        (*[each for each in action.provides if each not in ended], *last.provides),
         (*written, *last.modifies),
         (*action.when, *last.when),
         (*late, *last.numbers),
     )
     return start, action.throughout, end
+
+
+def ends_early(literal: Literal, action: Action) -> bool:
+    """Return whether `literal`, which `action` provides, ends a fact that its own start does not bring."""
+    return isinstance(literal, Not) and literal.part not in action.at_start.provides
 
 
 def _refuse(action: Action) -> None:

@@ -17,7 +17,7 @@ from planner.language.pddl.pddl_vocabulary import Scope, Vocabulary
 from planner.language.pddl.sections import read_name, read_parts
 from planner.language.pddl.syntax import Tree, is_number, quote, refuse_construct
 from planner.lightweight import Final, dataclass, field, replace
-from planner.model.actions import NO_MOMENT, Action, Duration, DurationRange, Moment, NumericEffect
+from planner.model.actions import NO_MOMENT, Action, Duration, DurationRange, Moment, NumericEffect, positive_atoms
 from planner.model.formulas import Atom, Expression, Not, Number
 from planner.model.timing import TimedEffect, fix_duration
 
@@ -79,12 +79,12 @@ def read_durative_action(tree: Tree, words: Vocabulary, derived: frozenset[str])
             raise refuse_construct(source, syntax.UNIVERSAL_CHANCE, parts[":effect"])
     words.numbers.costs_at_start[name] = len(starting.cost)
     start, end = map(_moment_of, (starting, ending))
-    end = replace(end, requires=at_end, provides=())
+    end = replace(end, requires=at_end, provides=tuple([each for each in end.provides if isinstance(each, Not)]))
     action = Action(
         name,
         tuple(declared),
         requires,
-        tuple(ending.provides),
+        positive_atoms(tuple(ending.provides)),
         cost=(*starting.cost, *ending.cost),
         duration=duration,
         throughout=throughout,

@@ -33,6 +33,7 @@ from planner.model.formulas import OPEN, TRUE, Number, Object, Variable, conjunc
 from planner.model.problem import TOTAL_COST, Metric, NumericMetric, Problem, is_numeric
 from planner.model.timing import TimedEffect
 from planner.model.unknown_numbers import find_unread
+from planner.semantics.snap_actions import ends_early
 
 HINT: Final = "planner.language.pddl.export compiles it first"
 
@@ -419,9 +420,12 @@ def _write_durative_action(action: Action, *, costs: bool) -> str:
 
 def _moments_of(action: Action) -> tuple[tuple[str, Formula, tuple[When, ...]], ...]:
     """Return what a plain durative `action` requires and changes at its start, throughout and at its end."""
-    end = replace(action.at_end, provides=action.provides)
+    early = tuple([each for each in action.provides if ends_early(each, action)])
+    late = tuple([each for each in action.provides if each not in early])
+    start = replace(action.at_start, provides=(*action.at_start.provides, *early))
+    end = replace(action.at_end, provides=(*late, *action.at_end.provides))
     return (
-        ("start", action.requires, action.at_start.effects),
+        ("start", action.requires, start.effects),
         ("all", action.throughout, ()),
         ("end", action.at_end.requires, end.effects),
     )

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from planner import Domain, Problem, When, load, read_documents, solve, validate, write_yaml
+from planner.compilations.required_values import require_values
 from planner.errors import UnsupportedError
 from planner.language.pddl.export import export
 from planner.language.pddl.plan_files import write_plan
 from planner.lightweight import replace
-from planner.model.actions import DURATION, NO_MOMENT, Action, DurationRange, Moment, NumericEffect
+from planner.model.actions import DURATION, NO_MOMENT, Action, DurationRange, Moment, NumericEffect, positive_atoms
 from planner.model.actions import When as ModelWhen
 from planner.model.domain import DomainModel, Function, Predicate
 from planner.model.formulas import (
@@ -108,13 +109,14 @@ class Draw:
         lengths = [self.length(), DurationRange(1, 5), DurationRange(self.length()), DurationRange(0, self.length())]
         duration = self.random.choice(lengths)
         ending = self.moment(duration)
-        end = replace(ending, requires=self.condition(terms), provides=())
+        ended = tuple([each for each in ending.provides if isinstance(each, Not)])
+        end = replace(ending, requires=self.condition(terms), provides=ended)
         start = self.moment(duration)
         return Action(
             name,
             (X, Y),
             self.condition(terms),
-            ending.provides,
+            positive_atoms(ending.provides),
             cost=(),
             duration=duration,
             throughout=self.condition(terms),
@@ -142,8 +144,9 @@ class Draw:
 def test_what_is_written_reads_back_as_the_same_problem(seed: int) -> None:
     problem = Draw(seed).problem()
     written = export(problem)
-    assert written.written == problem
-    assert load(written.domain, written.problem) == problem
+    valued = require_values(problem)
+    assert written.written == valued
+    assert load(written.domain, written.problem) == valued
     assert read_documents(write_yaml(problem)).problems == (problem,)
 
 
