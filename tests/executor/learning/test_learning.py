@@ -23,7 +23,7 @@ from executor.events.events import KINDS
 from executor.journal import Journal
 from executor.learning.attempts import READ, AttemptReader
 from executor.testing import Crash, Fault, FaultKind, SimulatedWorld, run_virtual
-from planner import Case, Domain, InputError, Outcome, expected_costs, load, solve
+from planner import Case, Domain, InputError, Outcome, Status, expected_costs, load, solve
 
 
 class Lamp:
@@ -418,11 +418,16 @@ class TestExpectedCosts:
         assert result.cost == 3
         assert solve(expected_costs(problem)).cost == 4
 
-    def test_missing_values_are_told(self):
+    def test_steps_without_a_value_do_not_apply(self):
         domain = tools(cost="price(tool)", risk="0.5")
-        problem = domain.problem(objects={"good": "tool", "t": "task"}, goal=["done(t)"])
-        with pytest.raises(InputError, match=r"price\(good\)"):
-            solve(expected_costs(problem))
+        objects = {"bad": "tool", "good": "tool", "t": "task"}
+        result = solve(expected_costs(domain.problem(objects=objects, goal=["done(t)"])))
+        assert result.status is Status.UNSOLVABLE
+        assert "lacks a value of price" in result.reason
+        priced = domain.problem(objects=objects, goal=["done(t)"], values={"price(good)": 3})
+        plan = solve(expected_costs(priced)).expect_plan()
+        assert [step.arguments[0] for step in plan.steps] == ["good"]
+        assert plan.cost == 6
 
 
 def test_policies_are_decided_with_what_was_learned():

@@ -229,7 +229,7 @@ def test_properties_of_plans_in_time(forethought):
         ("always dark", "failed"),
         ("eventually lit, in all states", "unsupported"),
     ]
-    assert case["checks"][3]["message"] == "it does not hold at 5 s of the plan"
+    assert case["checks"][3]["message"] == "it does not hold at 0 s of the plan"
 
 
 def test_the_time_of_a_case_has_the_search_in_it(forethought, monkeypatch):
