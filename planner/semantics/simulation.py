@@ -39,6 +39,7 @@ from planner.semantics.step_effects import (
     tests_pass,
     uses_of,
 )
+from planner.semantics.undefined_values import describe_undefined
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,7 +224,15 @@ class Rules:
         return self._compilers[name]
 
     def misfit(self, step: Step) -> str:
-        """Return why `step` is no instance of an action, so that no state allows it; "" where it is one."""
+        """Return why no state allows `step`: it is no instance of an action, or lacks a value; "" where some may."""
+        wrong = self.mismatch(step)
+        if wrong:
+            return wrong
+        action = self.problem.domain.actions[step.action]
+        return describe_undefined(self.problem, action, bind_parameters(action, step))
+
+    def mismatch(self, step: Step) -> str:
+        """Return why `step` is no instance of an action; "" where it is one."""
         action = self.problem.domain.actions.get(step.action)
         if action is None:
             hint = did_you_mean(step.action, self.problem.domain.actions)
@@ -308,7 +317,7 @@ class Simulation:
         if tests_pass(compiled.tests, self.world.state):
             holds = self.world.solver.holds
             if not compiled.rest or all(holds(part, compiled.binding) for part in compiled.rest):
-                return Objection(compiled.undefined) if compiled.undefined else self._find_numeric_objection(step)
+                return self._find_numeric_objection(step)
         return Objection(condition=self.inspector.smallest_failure(action.requires, compiled.binding))
 
     def _find_numeric_objection(self, step: Step) -> Objection | None:
@@ -388,7 +397,9 @@ class Simulation:
             for arguments in sorted({tuple([solution[each] for each in schema.domains]) for solution in found}):
                 step = Step(name, arguments)
                 missing = self._find_missing(schema.action, bind_parameters(schema.action, step))
-                if missing is None and not self._compile(step).undefined and self._find_numeric_objection(step) is None:
+                if describe_undefined(self.problem, schema.action, bind_parameters(schema.action, step)):
+                    continue
+                if missing is None and self._find_numeric_objection(step) is None:
                     yield Step(name, arguments, self.cost(step))
 
     def _find_missing(self, action: Action, binding: Binding) -> Atom | None:

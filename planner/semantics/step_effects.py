@@ -21,7 +21,7 @@ from planner.plan import exact_sum
 from planner.semantics.axioms import World
 from planner.semantics.condition_solver import All, Binding, Compiler, Condition, Domains, Lookup, Row, State, Universe
 from planner.semantics.numeric_state import NumberChange
-from planner.semantics.undefined_values import UndefinedValue, describe_missing, describe_undefined, name_needed
+from planner.semantics.undefined_values import UndefinedValue, describe_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,6 @@ class CompiledStep:
     """An action with its arguments.
 
     Its precondition is the conjunction of `tests` and `rest`. `fixed` is None where its effects depend on the state.
-    `undefined` names the value that the step lacks in all states; it is "" where the step lacks none.
     """
 
     binding: Binding
@@ -250,7 +249,6 @@ class CompiledStep:
     rest: tuple[Condition, ...]
     fixed: FixedEffects | None
     cost: Number | InputError
-    undefined: str = ""
 
 
 def tests_pass(tests: Iterable[Test], state: State) -> bool:
@@ -278,7 +276,6 @@ class StepCompiler:
         self._problem = problem
         self._action = action
         self._names = [parameter.name for parameter in action.parameters]
-        self._needs_values = bool(name_needed(action, problem))
         places = {name: place for place, name in enumerate(self._names)}
         lookups, self._rest = split_condition(requires, is_derived)
         self._lookups = [(each.predicate, make_filler(each.args, places), each.positive) for each in lookups]
@@ -310,8 +307,7 @@ class StepCompiler:
             cost = cost_of(self._problem, self._action, binding)
         except InputError as error:
             cost = error
-        undefined = describe_undefined(self._problem, self._action, binding) if self._needs_values else ""
-        return CompiledStep(binding, tests, self._rest, fixed, cost, undefined)
+        return CompiledStep(binding, tests, self._rest, fixed, cost)
 
 
 def split_condition(

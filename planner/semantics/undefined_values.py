@@ -35,7 +35,7 @@ def _name_amounts(action: Action) -> Iterator[tuple[str, object]]:
     duration = action.duration
     for bound in (duration.low, duration.high) if isinstance(duration, DurationRange) else (duration,):
         yield "duration", bound
-    yield from (("cost", term) for term in action.needs_values)
+    yield from (("amount", term) for term in action.needs_values)
 
 
 def list_amounts(action: Action) -> list[Amount]:

@@ -130,7 +130,10 @@ class TimedReplay:
         for number, (step, time) in enumerate(zip(self._steps, self._times, strict=True), start=1):
             known = step.action in self.problem.domain.actions
             snapped = replace(step, action=self.snap.actions[step.action].start) if known else step
-            reason = self.simulation.rules.misfit(snapped)
+            reason = self.simulation.rules.mismatch(snapped)
+            if not reason:
+                action = self.problem.domain.actions[step.action]
+                reason = describe_undefined(self.problem, action, bind_parameters(action, step))
             if not reason and time.start < 0:
                 reason = f"it starts at {time.start}, before the plan begins"
             if not reason and time.duration < 0:
@@ -198,9 +201,6 @@ class TimedReplay:
         """Return a verdict where the step of `happening`, a start, may not last as long as it does."""
         step, time = self._steps[happening.number - 1], self._times[happening.number - 1]
         action = self.problem.domain.actions[step.action]
-        undefined = describe_undefined(self.problem, action, bind_parameters(action, step))
-        if undefined:
-            return self._reject(happening.number, f" starts at {time.start}", undefined)
         try:
             lasting = duration_of(action, self.simulation.world.state.values, bind_parameters(action, step))
         except PlanError as error:

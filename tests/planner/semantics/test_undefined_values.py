@@ -18,6 +18,7 @@ from planner import (
     improve,
     load,
     mend,
+    patch,
     solve,
     validate,
 )
@@ -28,6 +29,7 @@ from planner.language.pddl.export import export
 from planner.lint.findings import Level
 from planner.model import Metric, Problem
 from planner.plan import Plan, Step
+from planner.repair.regression import regress_goal
 from planner.semantics.simulation import Simulation
 from planner.testing import steps_from
 from planner.unified_planning.conversion import to_unified_planning
@@ -241,3 +243,12 @@ def test_the_explanation_names_the_value_that_is_missing() -> None:
     found = str(explain_unsolvable(roads(distances="x y 4"), Limits()))
     assert "go(y, z) would provide it, but needs value-of-dist(y, z)" in found
     assert "lacks a value of dist" in (solve(roads(distances="x y 4")).reason or "")
+
+
+def test_no_suffix_of_a_plan_is_kept_that_has_a_step_without_a_value() -> None:
+    problem = roads()
+    found = patch(problem, steps_from("go(x, z)"))
+    assert found.status is Status.OPTIMAL
+    assert [str(each) for each in found.steps or ()] == ["go(x, y)", "go(y, z)"]
+    with pytest.raises(ValueError, match="from no state"):
+        regress_goal(Simulation(problem), steps_from("go(x, z)"), problem.goal.hard)
