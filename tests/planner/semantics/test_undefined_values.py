@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
+from itertools import pairwise, permutations, product
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
@@ -252,3 +256,42 @@ def test_no_suffix_of_a_plan_is_kept_that_has_a_step_without_a_value() -> None:
     assert [str(each) for each in found.steps or ()] == ["go(x, y)", "go(y, z)"]
     with pytest.raises(ValueError, match="from no state"):
         regress_goal(Simulation(problem), steps_from("go(x, z)"), problem.goal.hard)
+
+
+def shortest_way(distances: dict[tuple[str, str], int]) -> int | None:
+    """Return the length of the shortest way from x to z, by trying all ways; None where there is none."""
+    ways = [("x", *between, "z") for count in range(3) for between in permutations("wy", count)]
+    pairs = [list(pairwise(way)) for way in ways]
+    return min((sum(distances[pair] for pair in way) for way in pairs if distances.keys() >= {*way}), default=None)
+
+
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("kind", ["cost", "time", "use"])
+def test_optima_are_those_of_all_ways_with_values(kind: str, seed: int) -> None:
+    random = Random(seed)
+    known = {pair: random.randint(1, 9) for pair in product("wxyz", repeat=2) if random.random() < 0.45}
+    domain = Domain("roads", types=["place"])
+    domain.function("dist", "place", "place")
+    amounts: dict[str, Any] = {"cost": "dist(a, b)"} if kind == "cost" else {"cost": 1, "duration": "dist(a, b)"}
+    amounts = {"cost": 1, "uses": {"fuel": "dist(a, b)"}} if kind == "use" else amounts
+    domain.action("go", {"a": "place", "b": "place"}, requires="at(a)", provides="at(b)", modifies="at(_)", **amounts)
+    best = shortest_way(known)
+    stated: dict[str, Any] = {"objective": "makespan"} if kind == "time" else {}
+    stated = {"budgets": {"fuel": best or 99}} if kind == "use" else stated
+    problem = domain.problem(
+        objects=dict.fromkeys("wxyz", "place"), initial="at(x)", goal=["at(z)"],
+        values={f"dist({a}, {b})": far for (a, b), far in known.items()}, **stated,
+    )  # fmt: skip
+    result = solve(problem)
+    assert result.status is (Status.UNSOLVABLE if best is None else Status.OPTIMAL)
+    if result.plan is None:
+        return
+    assert validate(problem, result.plan).valid
+    assert all((step.arguments[0], step.arguments[1]) in known for step in result.plan.steps)
+    if kind == "time":
+        assert result.plan.makespan is not None
+        assert best <= result.plan.makespan <= best + Decimal("0.001") * 3
+    elif kind == "cost":
+        assert result.plan.cost == best
+    else:
+        assert sum(known[step.arguments[0], step.arguments[1]] for step in result.plan.steps) == best
