@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from planner.compilations.object_creation import for_steps
 from planner.lightweight import replace
-from planner.model import Number
+from planner.model import TRUE, Metric, Number, Problem, is_temporal
+from planner.model.actions import NO_MOMENT
 from planner.plan import Plan, exact_sum
 from planner.problem_kinds import classical_of
 from planner.semantics.simulation import Simulation
@@ -16,13 +17,27 @@ def resources(plan: Plan) -> dict[str, Number]:
 
     Raises `PlanError` for steps that do not fit the problem, and for a missing static value.
     """
-    problem = classical_of(plan.problem)
+    problem = _without_time(classical_of(plan.problem))
     names = dict.fromkeys(name for action in problem.domain.actions.values() for name in action.uses)
     if not names:
         return {}
     simulation = Simulation(for_steps(replace(problem, unknown=()), plan.steps))
     uses = [simulation.uses(step) for step in plan.steps]
     return {name: exact_sum(used.get(name, 0) for used in uses) for name in names}
+
+
+def _without_time(problem: Problem) -> Problem:
+    """Return `problem` without what it says of time, on which no use depends."""
+    if not is_temporal(problem):
+        return problem
+    actions = {
+        name: replace(
+            action, duration=None, throughout=TRUE, at_start=NO_MOMENT, at_end=NO_MOMENT, numbers=(), holds={}
+        )
+        for name, action in problem.domain.actions.items()
+    }
+    domain = replace(problem.domain, actions=actions)
+    return replace(problem, domain=domain, metric=Metric.COST, timed=(), due=(), capacity={}, deadline=None)
 
 
 def spent(plan: Plan) -> dict[str, tuple[Number, Number]]:

@@ -251,12 +251,14 @@ def write(source: AnyDomain | AnyProblem) -> dict[str, str]:
     """Write a domain, or a problem with its domain, as HDDL: texts by file name.
 
     A classical domain gets the tasks and methods derived from its actions. Raises as `write_domain` and `write_problem`
-    do.
+    do, and `UnsupportedError` for a classical problem in time: derived tasks come one after another, so its steps would
+    neither overlap nor hold while other steps need them.
     """
     match source:
         case DomainModel():
             source = derived_methods(source)
         case Problem():
+            _refuse_derived_in_time(source)
             source = as_htn(source)
     match source:
         case HtnDomain():
@@ -270,6 +272,12 @@ def write(source: AnyDomain | AnyProblem) -> dict[str, str]:
                 return _write_in_time(source)
             return {"domain.hddl": write_domain(source.domain), "problem.hddl": write_problem(source)}
     raise UnsupportedError(f"writing HDDL for '{source.name}'", "classical and hierarchical problems are written")
+
+
+def _refuse_derived_in_time(problem: Problem) -> None:
+    if asks_for_time(problem):
+        hint = "write it in PDDL (--to pddl), or declare tasks whose methods say which steps may overlap"
+        raise UnsupportedError(f"'{problem.name}' in time, in HDDL, with tasks that follow from its actions", hint)
 
 
 def _write_in_time(problem: HtnProblem) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
     declared problem → snap actions → plain ADL → durative actions
 
-Capacities become numeric fluents, and items that steps modify facts that say that the items are in use. A deadline of
-the plan becomes a fact that ends, which all steps need at their end; a deadline of a goal one that the action `reach`
-needs.
+Capacities and budgets become numeric fluents, and items that steps modify facts that say that the items are in use. A
+deadline of the plan becomes a fact that ends, which all steps need at their end; a deadline of a goal one that the
+action `reach` needs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from decimal import Decimal
 
 from planner.compilations import reserve_name
 from planner.compilations.adl import compile_adl
+from planner.compilations.budgets import compile_budgets
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
 from planner.language.pddl.number_bounds import require_bounds
@@ -33,7 +34,7 @@ from planner.model.formulas import (
     conjuncts,
     functions_in,
 )
-from planner.model.problem import TOTAL_COST, Goal, Metric, NumericMetric, Problem, is_temporal
+from planner.model.problem import COST, TOTAL_COST, Goal, Metric, NumericMetric, Problem, is_temporal
 from planner.model.timing import TimedEffect
 from planner.semantics.durations import SEPARATION
 from planner.semantics.snap_actions import SnapAction, SnapProblem, free_name, make_snap_problem, sum_of
@@ -64,7 +65,7 @@ def compile_time(problem: Problem, where: str = "in PDDL") -> TimedForm:
     other facts depend on, and bounds of numbers that only some effects reach, in a language that is named by `where`.
     """
     _refuse(problem, where)
-    problem = _with_all_capacities(problem)
+    problem = _with_budgets_as_goals(_with_all_capacities(problem))
     snap = make_snap_problem(problem)
     plain = with_plain_types(compile_adl(snap.problem).problem)
     plain = require_bounds(replace(_require_capacities(plain, snap, problem), timed=problem.timed), where)
@@ -85,8 +86,10 @@ def _refuse(problem: Problem, where: str) -> None:
     late = next((each for each in problem.due if each.weight is not None), None)
     uncertain = next((name for name, action in problem.domain.actions.items() if action.is_uncertain), None)
     following = next((name for name, action in problem.domain.actions.items() if action.after), None)
+    is_metric_cost = COST in problem.budgets and isinstance(problem.metric, NumericMetric)
     reasons = [
         (problem.constraints, "constraints beside time", _DOCUMENTS),
+        (is_metric_cost, f"a budget on the cost beside the metric '{problem.metric}'", "give a resource a budget"),
         (late, f"a price for lateness (of {late})", _DOCUMENTS),
         (uncertain, f"the outcomes or the risk of '{uncertain}' beside time", _DOCUMENTS),
         (following, f"'after' of '{following}' beside time", _DOCUMENTS),
@@ -100,6 +103,31 @@ def _with_all_capacities(problem: Problem) -> Problem:
     """Return `problem` with a capacity for all that actions hold: a domain alone has none."""
     held = {name: 0 for action in problem.domain.actions.values() for name in action.holds}
     return replace(problem, capacity={**held, **problem.capacity}) if held.keys() - problem.capacity.keys() else problem
+
+
+def _with_budgets_as_goals(problem: Problem) -> Problem:
+    """Return `problem` with a function that sums up each budget's use, which the goal and all that lasts look at.
+
+    No use is negative, so the goal alone would do; with the steps, searches end earlier. Conditions of the ends would
+    read what other steps write, and keep them from ending at the same time.
+    """
+    if not problem.budgets:
+        return problem
+    found = compile_budgets(problem)
+    functions = dict(found.domain.functions)
+    kept = []
+    for name in functions.keys() - problem.domain.functions.keys():
+        kept.append(Comparison(Atom(name), "<=", functions[name].high or 0))
+        functions[name] = replace(functions[name], high=None)
+    kept.sort(key=str)
+    actions = {
+        name: replace(action, throughout=conjunction([*conjuncts(action.throughout), *kept]))
+        if action.duration is not None
+        else action
+        for name, action in found.domain.actions.items()
+    }
+    goal = Goal(conjunction([*conjuncts(found.goal.hard), *kept]), found.goal.soft)
+    return replace(found, domain=replace(found.domain, actions=actions, functions=functions), goal=goal)
 
 
 def _require_capacities(plain: Problem, snap: SnapProblem, problem: Problem) -> Problem:

@@ -114,6 +114,9 @@ def test_bounds_that_no_text_can_carry_are_refused_by_name() -> None:
     text = text.replace("?duration", "1")
     with pytest.raises(UnsupportedError, match="the change 'level := 9' at 5, which leaves the bounds"):
         export(read_only_problem(text + 'timed: {5: "level := 9"}'))
+    budget = CHARGE.replace("RISE", "+= 1").replace("FALL", "-= 1").replace("LOW", "0").replace("HIGH", "8")
+    with pytest.raises(UnsupportedError, match="a budget on the cost beside the metric"):
+        export(read_only_problem(budget + "budgets: {cost: 3}"))
     kept = read_back(export(read_only_problem(text + 'timed: {5: "level := 8"}')))
     assert solve(kept, mode="first", time_limit=60).has_plan
 
@@ -158,6 +161,10 @@ def drawn(seed: int) -> Problem:
     if random.random() < 0.3:
         actions["prep"]["when"] = [{"requires": ["made(a)"], "provides": ["late(x)"]}]
         goal.append("not late(b)")
+    if random.random() < 0.3:
+        actions["prep"]["uses"] = {"gas": random.choice([1, "size(x)"])}
+        actions["finish"]["uses"] = {"gas": 2}
+        problem["budgets"] = {"gas": random.choice([3, 5, 6])}
     domain = {
         "domain": "lab",
         "types": {"item": "object"},
