@@ -16,6 +16,7 @@ from planner.model import Number, Problem
 from planner.model.domain import creates_objects
 from planner.model.problem import is_temporal
 from planner.plan import Plan, Step, StepTime, exact, name_as_written
+from planner.semantics.condition_solver import Universe
 from planner.validation.timed_replay import make_timed_plan
 from planner.validation.validate import choose_versions
 
@@ -92,7 +93,16 @@ class StepReader:
         try:
             return self._costs[name](arguments)
         except InputError as error:
+            if not self._fits(name, arguments):
+                return 0
             raise PlanError(error.message, place, error.hint) from None
+
+    def _fits(self, name: str, arguments: tuple[str, ...]) -> bool:
+        """Return whether `arguments` are of the types of the parameters; the plan is not valid where they are not."""
+        universe = Universe(self._problem)
+        parameters = self._problem.domain.actions[name].parameters
+        pairs = zip(arguments, parameters, strict=True)
+        return all(argument in universe.of_types(parameter.types) for argument, parameter in pairs)
 
 
 _COMMENT: Final = re.compile(r";.*")

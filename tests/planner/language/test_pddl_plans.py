@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from planner import read_documents, validate
 from planner.errors import PlanError
 from planner.language.pddl.plan_files import read_plan, write_plan
 from planner.language.pddl.syntax import read_text
@@ -95,3 +96,35 @@ def test_mistakes(text: str, message: str) -> None:
 def test_a_missing_plan_file_is_a_mistake_in_the_plan(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="there is no such file"):
         read_text(tmp_path / "plan", PlanError)
+
+
+WEIGHED = """\
+domain: d
+types: {item: object, box: object}
+functions: {w: {parameters: {x: item}}, level: {}}
+actions:
+  do: {parameters: {x: item}, provides: ["made(x)"], cost: "w(x)", DECLARED}
+---
+problem: p
+objects: {a: item, b: box}
+values: {"w(a)": 1, level: 0}
+goal: ["made(a)"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "asked"),
+    [
+        ('modifies: ["level += w(x)"]', "objective: cost"),
+        ('duration: "w(x)"', "objective: makespan"),
+        ("description: x", ""),
+    ],
+)
+def test_a_step_of_a_wrong_type_is_a_step_of_an_invalid_plan(declared: str, asked: str) -> None:
+    """Costs of steps are computed as the plan is read: there is none for an object of another type."""
+    (problem,) = read_documents(WEIGHED.replace("DECLARED", declared) + asked).problems
+    assert isinstance(problem, Problem)
+    assert validate(problem, read_plan("0: (do a) [1]", problem)).valid
+    verdict = validate(problem, read_plan("0: (do b) [1]", problem))
+    assert (verdict.valid, verdict.failing_step) == (False, 1)
+    assert "its argument 'b' is of type box, but ?x wants item" in verdict.reason
