@@ -456,13 +456,18 @@ class ProblemBuilder:
         return replace(metric, expression=expression)
 
     def _is_unmentioned(self, item: Any) -> bool:
-        """Return whether the domain has no predicate with the name of a fact, or a similar one; keep the fact then."""
+        """Return whether the domain has nothing with the name of a fact, or a similar one; keep the fact then.
+
+        Names of actions that are only similar do not count: no fact is a misspelt action, and none would be suggested.
+        """
         try:
             fact = parse_atom(item) if isinstance(item, str) else item
         except NotationError:
             return False
-        known = {**self._domain.predicates, **self._domain.functions, **self._domain.actions}
-        if not isinstance(fact, Atom) or fact.predicate in known or did_you_mean(fact.predicate, known):
+        known = {**self._domain.predicates, **self._domain.functions}
+        if not isinstance(fact, Atom) or fact.predicate in (known.keys() | self._domain.actions.keys()):
+            return False
+        if did_you_mean(fact.predicate, known):
             return False
         if any(isinstance(each, str) and each.startswith("?") for each in fact.args):
             return False

@@ -11,11 +11,12 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 
-from planner.errors import InputError, Location, did_you_mean
+from planner.errors import InputError, Location, UnsupportedError, did_you_mean
 from planner.lightweight import TYPE_CHECKING, Any, Final, Protocol, TypeVar, dataclass
 from planner.model import DomainModel, Problem
 from planner.problem_kinds import AnyDomain, AnyProblem, OtherDomain, OtherProblem
@@ -328,7 +329,23 @@ def load_from(source: Source, problem: str | os.PathLike[str] | None = None) -> 
         return own[wanted]
     if is_file(wanted):
         return _load_file(wanted, source)
+    declared = _find_declared(wanted, own)
+    if len(declared) > 1:
+        hint = f"name one of them: {', '.join(declared[:_MANY])}"
+        raise InputError(f"{source.name} has {len(declared)} problems that are declared as {_cut(wanted)!r}", hint=hint)
+    if declared:
+        return own[declared[0]]
     raise _unknown_problem(wanted, source, own)
+
+
+def _find_declared(wanted: str, own: Mapping[str, AnyProblem]) -> list[str]:
+    """Return the names, by their files, of the readable problems that are declared as `wanted`."""
+    found = []
+    for name in own:
+        with suppress(InputError, UnsupportedError):
+            if own[name].name == wanted:
+                found.append(name)
+    return found
 
 
 def load_named(source: Source, problem: str | None) -> AnyProblem | AnyDomain:

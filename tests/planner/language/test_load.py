@@ -101,6 +101,21 @@ def test_a_file_may_import_its_neighbours(folder: Path) -> None:
     assert sys.path == before
 
 
+def test_a_problem_of_a_folder_is_found_by_its_file_and_by_its_declared_name(folder: Path) -> None:
+    """Reports call it by the name that it declares, so commands take that."""
+    other = folder / "folder"
+    (other / "problems").mkdir(parents=True)
+    (other / "domain.yaml").write_text(DOMAIN_YAML, encoding="utf-8")
+    for name, declared in {"p1": "first", "p2": "same", "p3": "same"}.items():
+        (other / "problems" / f"{name}.yaml").write_text(ONE_YAML.replace("one", declared), encoding="utf-8")
+    (other / "problems" / "broken.yaml").write_text("problem: [", encoding="utf-8")
+    assert load(other, "p1") == load(other, "first")
+    with pytest.raises(InputError, match="2 problems that are declared as 'same'; name one of them: p2, p3"):
+        load(other, "same")
+    with pytest.raises(InputError, match="no problem 'third'"):
+        load(other, "third")
+
+
 def test_a_folder(folder: Path) -> None:
     (folder / "problems").mkdir()
     for name in ("p10", "p9", "p1"):

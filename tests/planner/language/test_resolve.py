@@ -256,3 +256,28 @@ def test_patches_and_the_checker_read_demands_too() -> None:
     assert not validate(asked, ()).valid
     with pytest.raises(InputError, match="no predicate 'zz'"):
         patch(replace(declared(), goal=Goal(Atom("zz"))), [])
+
+
+@pytest.mark.parametrize(
+    ("fact", "expected"),
+    [
+        ("done(o1)", ""),
+        ("foo", ""),
+        ("mad(o1)", "did you mean 'made'"),
+        ("do(o1)", "has no predicate 'do'"),
+    ],
+)
+def test_a_stated_fact_that_the_domain_lacks_is_refused_only_for_a_name_that_could_be_meant(
+    fact: str, expected: str
+) -> None:
+    """A name that is like that of an action alone is no reason: whole contexts are handed over."""
+    domain = Domain("d", types=["thing"])
+    domain.action("do", {"x": "thing"}, provides="made(x)")
+    given: dict[str, Any] = {"objects": {"o1": "thing"}, "initial": [fact], "goal": "made(o1)"}
+    if expected:
+        with pytest.raises(InputError, match=expected):
+            domain.problem(**given)
+        return
+    problem = domain.problem(**given)
+    assert [str(each) for each in problem.unmentioned] == [fact]
+    assert validate(problem, solve(problem).expect_plan()).valid
