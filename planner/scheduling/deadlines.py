@@ -17,18 +17,23 @@ the search goes on without a proof.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from heapq import heapify, heappop, heappush
 from operator import le
 
+from planner.compilations import reserve_name
 from planner.compilations.budgets import with_budgets
 from planner.compilations.trajectory_constraints import is_monitor
+from planner.errors import PlanError, UnsupportedError
 from planner.grounding.action_tables import common_resolution
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics.relaxation import relax
 from planner.lightweight import Final, dataclass, replace
+from planner.limits import Limits
 from planner.model import Number, Problem
 from planner.model.actions import has_open_argument
+from planner.model.problem import is_temporal
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact
 from planner.portfolio.portfolio import run_portfolio
@@ -46,12 +51,15 @@ from planner.scheduling.schedule import makespan
 from planner.search.astar import LifoOpenList
 from planner.search.search_run import Ending, Run, Steps
 from planner.semantics.durations import least_duration, least_term
+from planner.semantics.simulation import price_steps
 from planner.task.ground_task import INFINITY, State, Task, bits, facts_of
 from planner.task.successor_generator import Space
 from planner.validation.validate import check_steps
 
 SECONDS: Final = "seconds"
 """Name of the resource that stands for the duration of steps in a sequence."""
+OVERLAPPING_LIMIT: Final = 30.0
+"""Time limit, in seconds, of the search in time that follows the other ones where there is no limit: it may not end."""
 
 
 def solve_sequentially(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
@@ -59,8 +67,9 @@ def solve_sequentially(problem: Problem, options: SolveOptions, solve: Solve) ->
 
     Timed search reads facts only, not numbers; compiling wishes together with constraints loses what these say about
     the order of a plan. First solve the problem without its deadline: that gives a bound, and the answer if the plan
-    is in time. Then solve it for sequences of steps: their duration is a resource, and the deadline a budget. Such a
-    plan is proved optimal if it meets the bound.
+    is in time. Then solve it for sequences of steps: their duration is a resource, and the deadline a budget. Last,
+    where no such plan is known, solve it as a problem in time, whose steps may overlap. Plans of the later stages are
+    proved optimal if they meet the bound.
     """
     limits, report, recorder = options.limits(), options.on_progress, Recorder()
     free = solve(replace(problem, deadline=None), options.within(limits, 1 / 2, on_progress=None))
@@ -80,13 +89,39 @@ def solve_sequentially(problem: Problem, options: SolveOptions, solve: Solve) ->
             report(replace(progress, plan=plan, lower_bound=free.lower_bound))
 
     began = limits.elapsed
-    found = solve(make_sequential(problem), options.within(limits, on_progress=report_sequence))
+    found = solve(make_sequential(problem), options.within(limits, 1 / 2, on_progress=report_sequence))
     recorder.take_turns(found.history, began)
+    if early is None and found.plan is None:
+        overlapping = _solve_in_time(problem, limits, options, solve)
+        if overlapping is not None:
+            reason = "plans whose steps overlap were not searched to the end"
+            found = replace(
+                found, status=Status.SOLVED, plan=overlapping, stopped_by=StoppedBy.INCOMPLETE, reason=reason
+            )
     if early is not None and (found.plan is None or early.charge < found.plan.charge):
         found = replace(found, status=Status.SOLVED, plan=early, stopped_by=free.stopped_by, reason=free.reason)
     plan = _for_problem(found.plan, problem)
     answer = _apply_bound(replace(found, plan=plan, lower_bound=free.lower_bound))
     return recorder.finish(limits.elapsed, answer)
+
+
+def _solve_in_time(problem: Problem, limits: Limits, options: SolveOptions, solve: Solve) -> Plan | None:
+    """Return a plan of `problem` whose steps may overlap; None where planning in time finds none or does not take it.
+
+    A capacity that nothing holds is what asks for a plan in time.
+    """
+    if is_temporal(problem) or problem.goal.soft or problem.constraints or problem.budgets:
+        return None
+    name = reserve_name("@clock", {name for action in problem.domain.actions.values() for name in action.holds})
+    part = limits.part(OVERLAPPING_LIMIT if limits.time_limit is None else None)
+    found = solve(replace(problem, capacity={name: 1}), options.within(part, on_progress=None))
+    if found.plan is None:
+        return None
+    plan = Plan(found.plan.steps, problem)
+    with suppress(PlanError, UnsupportedError):
+        plan = replace(plan, steps=price_steps(replace(problem, deadline=None), plan.steps))
+        return plan if check_steps(problem, plan).valid else None
+    return None
 
 
 def _apply_bound(found: Result) -> Result:

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from planner import read_documents
 from planner.model.actions import Action, Constraint, ConstraintKind
 from planner.model.domain import DomainModel, Predicate
 from planner.model.formulas import And, Atom, Not, Object, Variable
@@ -153,3 +154,36 @@ def test_unknown_facts_are_refused():
     result = solve(replace(parcels(1, 40), unknown=(Atom("free", ("van",)),)))
     assert result.status is Status.UNSUPPORTED
     assert result.reason == "deadlines where facts are unknown"
+
+
+BESIDE_NUMBERS = """\
+domain: d
+types: {item: object}
+functions: {level: {parameters: {}}}
+actions:
+  slow: {provides: [on], modifies: ["level += 2"], duration: 8}
+  quick: {parameters: {x: item}, requires: ["new(x)"], provides: ["not new(x)"], modifies: ["level += 1"], duration: 5}
+---
+problem: p
+objects: {a: item, b: item}
+initial: ["new(a)", "new(b)"]
+values: {level: 0}
+goal: ["level >= 2"]
+deadline: LIMIT
+"""
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(4, None), (6, ["quick", "quick"]), (8, ["slow"])])
+def test_steps_overlap_where_the_deadline_beside_numbers_asks_for_it(limit: int, expected: list[str] | None) -> None:
+    """The cheapest plan is late, and so is every plan whose steps are taken in turn."""
+    (problem,) = read_documents(BESIDE_NUMBERS.replace("LIMIT", str(limit))).problems
+    assert isinstance(problem, Problem)
+    result = solve(problem, time_limit=5)
+    if expected is None:
+        assert result.status is Status.UNKNOWN
+        return
+    plan = result.expect_plan()
+    assert [step.action for step in plan.steps] == expected
+    assert validate(problem, plan).valid
+    assert makespan(plan) <= limit
+    assert result.status is (Status.OPTIMAL if result.lower_bound == plan.cost else Status.SOLVED)
