@@ -14,7 +14,6 @@ from executor.service.questions import Question
 from planner.cli.interrupt import interruptible
 from planner.cli.options import plan_text
 from planner.cli.solve import Watch, attempt
-from planner.errors import InputError
 from planner.explain.any_problem import explain_any_plan, explain_no_plan
 from planner.language.loading.load import load_from, open_source
 from planner.limits import Limits
@@ -95,14 +94,12 @@ def answer_validate(question: Question, limits: Limits, _: Report) -> dict[str, 
 
 def read_plan_data(data: Any, problem: AnyProblem) -> tuple[Plan, Number | None]:
     """Read a plan from a text, in the competition's format or in JSON, or from JSON data; raises `PlanError`."""
+    text = data if isinstance(data, str) else json.dumps(data)  # so that decimals are read exactly
     if not isinstance(problem, Problem):
-        if not isinstance(data, str):
-            raise InputError("a plan for tasks is a text", hint="give it as `forethought solve` writes it")
-        return service_of(problem).read_plan(problem, data, PLAN_TEXT), None
+        return service_of(problem).read_plan(problem, text, PLAN_TEXT), None
     from planner.language.pddl.plan_files import read_plan
     from planner.plan_json import is_json, read_json_plan
 
-    text = data if isinstance(data, str) else json.dumps(data)  # so that decimals are read exactly
     return read_json_plan(text, problem, PLAN_TEXT) if is_json(text) else (read_plan(text, problem, PLAN_TEXT), None)
 
 
@@ -131,8 +128,6 @@ def _contrast(problem: AnyProblem, text: str, plan: Plan | None, limits: Limits)
     """Answer why a plan does not do something, or what changes if something were different."""
     from planner.explain.why_not import ask
 
-    if not isinstance(problem, Problem):
-        raise InputError("`question` is for problems without tasks", hint="leave it out")
     found = ask(problem, text, limits, plan)
     return {"text": str(found), "reasons": found.to_dict()}
 

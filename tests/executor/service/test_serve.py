@@ -97,9 +97,45 @@ IN_TIME = {
     " (:durative-action go :parameters () :duration (= ?duration 3.3) :condition () :effect (at end (there))))",
     "problem": "(define (problem w) (:domain walk) (:init) (:goal (there)) (:metric minimize (total-time)))",
 }
+NUMBERS = {
+    "domain": """
+domain: lamps
+functions: {power: {}}
+actions: {light: {requires: ["power >= 2"], modifies: ["power -= 2"], provides: [lit], cost: 3}}
+---
+problem: evening
+values: {power: 3}
+goal: [lit]
+"""
+}
+TASKS = {
+    "domain": """
+domain: lamps
+types: {lamp: object}
+actions:
+  light: {parameters: {l: lamp}, provides: ["lit(l)"], cost: 1.5}
+  candle: {parameters: {l: lamp}, provides: ["lit(l)"], cost: 4}
+tasks: {brighten: {parameters: {l: lamp}}}
+methods:
+  electric: {parameters: {l: lamp}, task: brighten(l), subtasks: [light(l)]}
+  old: {parameters: {l: lamp}, task: brighten(l), subtasks: [candle(l)]}
+---
+problem: evening
+objects: {a: lamp, b: lamp}
+tasks: [brighten(a), brighten(b)]
+"""
+}
+TASKS_IN_TIME = {
+    "domain": TASKS["domain"].replace("cost: 4", "cost: 4, duration: 2").replace("cost: 1.5", "duration: 3.5")
+    + "objective: makespan\n"
+}
 
 
-@pytest.mark.parametrize("task", [SMALL, PRICES, IN_TIME], ids=["steps", "decimal costs", "decimal times"])
+@pytest.mark.parametrize(
+    "task",
+    [SMALL, PRICES, IN_TIME, NUMBERS, TASKS, TASKS_IN_TIME],
+    ids=["steps", "decimal costs", "decimal times", "numbers", "tasks", "tasks in time"],
+)
 def test_plans_are_validated_in_each_form_in_which_they_are_given(client, task):
     answer = client.post("/v1/solve", json=task).json()["answer"]
     for plan in (answer, answer["plan"], answer["plan"]["steps"], json.dumps(answer), answer["plan_text"]):
@@ -117,6 +153,16 @@ def test_explain(client):
     assert hopeless.json()["answer"]["result"]["status"] == "UNSOLVABLE"
     contrast = client.post("/v1/explain", json={**SMALL, "question": "cheaper"}).json()["answer"]
     assert contrast["text"]
+
+
+@pytest.mark.parametrize("task", [NUMBERS, TASKS], ids=["numbers", "tasks"])
+def test_contrastive_questions_take_numbers_and_tasks(client, task):
+    found = client.post("/v1/explain", json={**task, "question": "cheaper"}).json()["answer"]
+    assert "It is proved that no plan costs less than 3" in found["text"]
+    answer = client.post("/v1/solve", json=task).json()["answer"]
+    for plan in (answer["plan"], answer["plan_text"]):
+        given = client.post("/v1/explain", json={**task, "plan": plan}).json()["answer"]
+        assert given["verdict"]["valid"]
 
 
 def test_candidates(client):
