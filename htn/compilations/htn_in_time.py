@@ -14,8 +14,10 @@ goal is a lower bound in any case.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
+from graphlib import TopologicalSorter
 
 from htn.compilations.known_changes import add_changes, add_clock, put_in, take_out
 from htn.model import Decomposition, HtnProblem, Network, Node
@@ -27,16 +29,17 @@ from planner.grounding.ground_temporal import find_meetings, ground_temporal
 from planner.heuristics.critical_path_in_time import bound_makespan
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
-from planner.model import Number, Problem, is_temporal
+from planner.model import Action, Atom, Number, Problem, is_temporal
 from planner.model.arithmetic import as_number, exact_value
+from planner.model.domain import numeric_fluents
 from planner.model.problem import Metric, counts_makespan_alone
 from planner.options import Solve, SolveOptions
-from planner.plan import Plan, Progress, Result, Status, Step, StepTime, StoppedBy, unsupported_result
+from planner.plan import Plan, Progress, Result, Status, Step, StepTime, StoppedBy, exact_sum, unsupported_result
 from planner.portfolio.search_history import Recorder
 from planner.scheduling.epoch_order import order_by_epochs
 from planner.scheduling.happening_schedule import EVENT, Moment, find_times
 from planner.scheduling.waiting import wait_in_turn
-from planner.semantics.durations import SEPARATION, effects_depend_on_choice
+from planner.semantics.durations import SEPARATION, effects_depend_on_choice, least_term
 from planner.semantics.snap_actions import SnapProblem, make_snap_problem
 from planner.task.ground_task import INFINITY
 from planner.validation.timed_replay import TimedReplay, in_turn
@@ -144,6 +147,10 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
             return recorder.finish(limits.elapsed, _answer(best[-1], bound, found))
     if found.plan is None and (found.status is not Status.UNSOLVABLE or are_all or _is_unreachable(problem, limits)):
         return found
+    least, deadline = bound_time_of_tasks(problem), classical.deadline
+    if deadline is not None and deadline < least < INFINITY:
+        late = f"every plan takes at least {least:g} s, and the deadline is {deadline} s"
+        return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, statistics=found.statistics, reason=late)
     reason = NO_SEQUENCE if found.plan is None else NONE_IN_TIME
     return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, statistics=found.statistics, reason=reason)
 
@@ -195,11 +202,14 @@ def _answer(plan: Plan, bound: Number | None, found: Result) -> Result:
 def _bound_makespan(problem: HtnProblem, least: Number | None, limits: Limits) -> Number | None:
     """Return a lower bound on the makespan; None where plans are compared by more.
 
-    `least` is that of one step after another, if no plan is anything else; none is shorter than the critical path.
+    `least` is that of one step after another, if no plan is anything else; none is shorter than the critical path, or
+    than what the tasks take.
     """
     if not counts_makespan_alone(problem.classical):
         return None
     bounds = [] if least is None else [least]
+    time = bound_time_of_tasks(problem)
+    bounds += [time] if time < INFINITY else []
     with contextlib.suppress(UnsupportedError, LimitReached):
         bounds.append(_find_critical_path(problem.classical, limits))
     return max(bounds, default=None)
@@ -213,6 +223,51 @@ def _find_critical_path(problem: Problem, limits: Limits) -> Number:
     ticks = bound_makespan(task, int(SEPARATION * task.resolution), find_meetings(problem, task)).ticks
     seconds = as_number(exact_value(Fraction(ticks, task.resolution))) if ticks < INFINITY else None
     return 0 if seconds is None else seconds
+
+
+def bound_time_of_tasks(problem: HtnProblem) -> Number:
+    """Return a lower bound, in seconds, of the time that the tasks of `problem` take; `INFINITY` where none ends.
+
+    A task takes as long as its shortest method, and a network as long as its longest chain of tasks. What steps require
+    is ignored, so tasks that are not ordered may all run at once.
+    """
+    times: dict[str, Number] = dict.fromkeys(problem.domain.tasks, INFINITY)
+    times |= {name: _find_least_duration(each, problem.classical) for name, each in _actions(problem)}
+    changed = True
+    while changed:
+        changed = False
+        for method in problem.domain.methods.values():
+            time = _find_longest_chain(method.network, times)
+            if time < times[method.task.predicate]:
+                times[method.task.predicate], changed = time, True
+    return _find_longest_chain(problem.network, times)
+
+
+def _actions(problem: HtnProblem) -> Iterable[tuple[str, Action]]:
+    return problem.classical.domain.actions.items()
+
+
+def _find_least_duration(action: Action, problem: Problem) -> Number:
+    """Return a lower bound of the duration of all steps of `action`: of functions, the least value that is stated."""
+    match least_term(action):
+        case int() | Decimal() as seconds:
+            return max(seconds, 0)
+        case Atom(name) if name not in numeric_fluents(problem.domain):
+            return max(min([value for term, value in problem.values.items() if term.predicate == name], default=0), 0)
+    return 0
+
+
+def _find_longest_chain(network: Network, times: Mapping[str, Number]) -> Number:
+    """Return the greatest sum of the `times` of tasks of which each comes before the next one."""
+    before: list[list[int]] = [[] for _ in network.subtasks]
+    for first, second in network.ordering:
+        before[second].append(first)
+    ends: dict[int, Number] = {}
+    order = TopologicalSorter(dict(enumerate(before))).static_order()
+    for place in order:
+        begin = max([ends[each] for each in before[place]], default=0)
+        ends[place] = exact_sum([begin, times.get(network.subtasks[place].task.predicate, 0)])
+    return max(ends.values(), default=0)
 
 
 def schedule_tasks(problem: HtnProblem, plan: Plan) -> Plan | None:

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from htn.compilations.htn_in_time import UNPROVED
+from htn.compilations.htn_in_time import UNPROVED, bound_time_of_tasks
 from htn.language import hddl
 from htn.language.plan_drawing import draw_tree
 from htn.language.plan_text import plan_from_text, write_plan
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.problem_kind import validate
-from planner import Plan, Status, solve
+from planner import Plan, Status, read_documents, solve
 from planner.errors import UnsupportedError
 from planner.language.pddl import parse_domain, parse_problem
 from planner.lightweight import replace
@@ -66,7 +66,8 @@ def test_tasks_overlap_where_nothing_orders_them(network: Network, deadline: int
     problem = kitchen(network, deadline)
     result = solve(problem, time_limit=2)
     if at_most is None:
-        assert result.status is Status.UNKNOWN
+        is_late = bound_time_of_tasks(problem) > (deadline or 0)
+        assert result.status is (Status.UNSOLVABLE if is_late else Status.UNKNOWN)
         return
     plan = result.expect_plan()
     assert validate(problem, plan).valid
@@ -179,3 +180,62 @@ def test_hddl_keeps_durations() -> None:
     assert validate(problem, second).valid
     with pytest.raises(UnsupportedError, match="deadlines of goals"):
         hddl.write(replace(problem, classical=replace(CLASSICAL, due=(GoalDeadline(Atom("served", ("pie",)), 9),))))
+
+
+WASHING = """\
+domain: d
+types: {item: object}
+constants: {a: item, b: item}
+functions: {size: {parameters: {x: item}}}
+actions:
+  wash: {parameters: {x: item}, provides: ["clean(x)"], duration: "size(x)"}
+  dry: {parameters: {x: item}, requires: ["clean(x)"], provides: ["done(x)"], duration: "2..9"}
+  buy: {parameters: {x: item}, provides: ["done(x)"], duration: 20, cost: 0}
+tasks: {make: {parameters: {x: item}}, both: {}}
+methods:
+  carefully: {parameters: {x: item}, task: make(x), subtasks: [wash(x), dry(x)]}
+  again: {parameters: {x: item}, task: make(x), subtasks: [dry(x), make(x)]}
+  quickly: {parameters: {x: item}, task: make(x), subtasks: [buy(x)]}
+  pair: {task: both, subtasks: [make(a), make(b)], ordered: ORDERED}
+---
+problem: p
+values: {"size(a)": 3, "size(b)": 5}
+tasks: [both]
+"""
+
+
+def washing(rest: str, ordered: str = "true") -> HtnProblem:
+    (problem,) = read_documents(WASHING.replace("ORDERED", ordered) + rest).problems
+    assert isinstance(problem, HtnProblem)
+    return problem
+
+
+@pytest.mark.parametrize(("ordered", "least"), [("true", 10), ("false", 5)])
+def test_the_time_of_tasks_is_bounded_by_their_shortest_methods_and_longest_chains(ordered: str, least: int) -> None:
+    problem = washing("objective: makespan", ordered)
+    assert bound_time_of_tasks(problem) == least
+    result = solve(problem, time_limit=30)
+    plan = result.expect_plan()
+    assert validate(problem, plan).valid
+    assert result.lower_bound is not None
+    assert least <= result.lower_bound <= plan.cost
+
+
+@pytest.mark.parametrize("ordered", ["true", "false"])
+@pytest.mark.parametrize("asked", ["objective: makespan\n", ""])
+def test_tasks_that_take_longer_than_the_deadline_are_proved_to_be_late(ordered: str, asked: str) -> None:
+    least = bound_time_of_tasks(washing(asked, ordered))
+    late = solve(washing(f"{asked}deadline: {least - 1}", ordered), time_limit=30)
+    assert late.status is Status.UNSOLVABLE
+    assert f"every plan takes at least {least} s" in late.reason
+    problem = washing(f"{asked}deadline: 40", ordered)
+    in_time = solve(problem, time_limit=30)
+    assert validate(problem, in_time.expect_plan()).valid
+
+
+def test_a_task_that_never_ends_has_no_bound_that_is_told() -> None:
+    text = WASHING.replace("[make(a), make(b)]", "[both]")
+    (problem,) = read_documents(text.replace("ORDERED", "true") + "deadline: 4").problems
+    result = solve(problem, time_limit=30)
+    assert not result.has_plan
+    assert "every plan takes" not in result.reason
