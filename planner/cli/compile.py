@@ -14,6 +14,7 @@ from planner.language.loading.load import find_languages, load_named, open_sourc
 from planner.lightweight import TYPE_CHECKING, Any, Final, cast, replace
 from planner.model import TOTAL_COST, TOTAL_TIME, Arithmetic, DomainModel, Metric, NumericMetric, Problem
 from planner.model.domain import creates_objects, has_durations
+from planner.model.problem import is_temporal
 from planner.problem_kinds import AnyDomain, AnyProblem, is_other_domain, unsupported_kind
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def _load_writable(given: Namespace) -> Source:
     if given.determinize:
         source = _keep_intended_outcomes(source)
     _warn_of_unlikely_outcomes(source)
+    _warn_of_separations(source)
     return _replace_created_objects(source, given.placeholders)
 
 
@@ -92,6 +94,21 @@ def _warn_of_unlikely_outcomes(source: Source) -> None:
     for name in find_unlikely(getattr(domain, "classical", domain)):
         message = f"the action '{name}' intends an outcome that is not the likeliest"
         tell(f"{message}, for which PDDL has no word (--to yaml has)")
+
+
+def _warn_of_separations(source: Source) -> None:
+    """Warn where steps that `source` lets begin at once begin one after the other in PDDL."""
+    problem: Any = getattr(source, "classical", source)
+    if not isinstance(problem, Problem) or not is_temporal(problem):
+        return
+    shared = [f"a capacity of {amount} '{name}'" for name, amount in problem.capacity.items() if amount > 1]
+    if shared or problem.due:
+        from planner.semantics.durations import SEPARATION
+
+        construct = shared[0] if shared else f"a deadline of {problem.due[0].condition}"
+        tell(
+            f"{construct}: steps may have to come {SEPARATION} s later in PDDL, which lets none read what others write"
+        )
 
 
 def _replace_created_objects(source: Source, number: int) -> Source:

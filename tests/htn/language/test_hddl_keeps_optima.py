@@ -122,3 +122,30 @@ def test_durations_without_a_demand_on_time_are_no_reason_to_refuse() -> None:
     back = parse_problem(files["problem.hddl"], parse_domain(files["domain.hddl"]))
     own, other = (solve(each, time_limit=20) for each in (problem, back))
     assert (own.status, own.cost) == (other.status, other.cost) == (Status.OPTIMAL, 4)
+
+
+BUDGET = """\
+domain: d
+actions:
+  slow: {provides: [made], duration: 6, uses: {gas: 1}}
+  fast: {provides: [made], duration: 2, uses: {gas: 5}}
+tasks: {make: {}}
+methods:
+  slowly: {task: make, subtasks: [slow]}
+  quickly: {task: make, subtasks: [fast]}
+---
+problem: p
+tasks: [make]
+objective: makespan
+budgets: {gas: LIMIT}
+"""
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(0, None), (3, "slow"), (5, "fast")])
+def test_budgets_of_tasks_in_time_are_kept(limit: int, expected: str | None) -> None:
+    """They were dropped in silence, so that a plan of the text could use any amount."""
+    (problem,) = read_documents(BUDGET.replace("LIMIT", str(limit))).problems
+    assert isinstance(problem, HtnProblem)
+    files = write(problem)
+    plan = solve(parse_problem(files["problem.hddl"], parse_domain(files["domain.hddl"])), time_limit=20).plan
+    assert [step.action for step in plan.steps] == [expected] if plan else expected is None

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 from itertools import product
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
 from planner import Plan, Problem, Status, Step, load, read_documents, solve, validate
+from planner.cli import main
 from planner.errors import UnsupportedError
 from planner.language.pddl.export import Export, export
 from planner.language.pddl.plan_files import write_plan
@@ -203,3 +205,39 @@ def test_what_is_written_has_the_same_optimum(seed: int) -> None:
         return
     later = other.plan.cost - own.plan.cost
     assert later == 0 or (may_be_later(problem) and 0 < later <= 3 * SEPARATION), (own.plan.cost, other.plan.cost)
+
+
+SHARED = """\
+domain: d
+types: {job: object}
+actions:
+  work: {parameters: {j: job}, provides: ["done(j)"], duration: 3, holds: {worker: 1}}
+---
+problem: p
+objects: {a: job, b: job}
+goal: ["done(a)", "done(b)"]
+objective: makespan
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "later"),
+    [
+        ("capacity: {worker: 1}", "", "0"),
+        ("capacity: {worker: 2}", "a capacity of 2 'worker': steps may have to come 0.001 s later", "0.001"),
+        ("capacity: {worker: 1}\ndue: {done(a): 5}", "a deadline of done(a): steps may have to come", "0"),
+    ],
+)
+def test_the_command_says_where_steps_come_later(
+    asked: str, told: str, later: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "d.yaml").write_text(SHARED + asked)
+    with pytest.raises(SystemExit) as ended:
+        main(["compile", str(tmp_path / "d.yaml"), "--to", "pddl", "--out", str(tmp_path)])
+    assert ended.value.code == 0
+    said = capsys.readouterr().err
+    assert (told in said) if told else not said
+    own = solve(read_only_problem(SHARED + asked), time_limit=60)
+    other = solve(load(tmp_path / "domain.pddl", tmp_path / "problem.pddl"), time_limit=60)
+    assert own.status is other.status is Status.OPTIMAL
+    assert other.expect_plan().cost - own.expect_plan().cost == Decimal(later)
