@@ -249,10 +249,12 @@ def _actions(problem: HtnProblem) -> Iterable[tuple[str, Action]]:
 
 def _find_least_duration(action: Action, problem: Problem) -> Number:
     """Return a lower bound of the duration of all steps of `action`: of functions, the least value that is stated."""
+    changing = {change.fluent.predicate for each in problem.timed for change in each.numbers}
+    changing |= numeric_fluents(problem.domain)
     match least_term(action):
         case int() | Decimal() as seconds:
             return max(seconds, 0)
-        case Atom(name) if name not in numeric_fluents(problem.domain):
+        case Atom(name) if name not in changing:
             return max(min([value for term, value in problem.values.items() if term.predicate == name], default=0), 0)
     return 0
 

@@ -16,10 +16,10 @@ from planner import Plan, Status, read_documents, solve
 from planner.errors import UnsupportedError
 from planner.language.pddl import parse_domain, parse_problem
 from planner.lightweight import replace
-from planner.model import Atom, Variable
+from planner.model import Atom, NumericEffect, Variable
 from planner.model.formulas import conjunction
 from planner.model.problem import Goal, Metric
-from planner.model.timing import GoalDeadline
+from planner.model.timing import GoalDeadline, TimedEffect
 from planner.plan import StepTime
 
 KITCHEN = """
@@ -231,6 +231,13 @@ def test_tasks_that_take_longer_than_the_deadline_are_proved_to_be_late(ordered:
     problem = washing(f"{asked}deadline: 40", ordered)
     in_time = solve(problem, time_limit=30)
     assert validate(problem, in_time.expect_plan()).valid
+
+
+def test_a_duration_that_changes_at_a_known_time_bounds_nothing() -> None:
+    problem = washing("objective: makespan")
+    shrinks = TimedEffect(1, (), (NumericEffect(Atom("size", ("b",)), ":=", 0),))
+    changed = replace(problem, classical=replace(problem.classical, timed=(shrinks,)))
+    assert bound_time_of_tasks(changed) == 4
 
 
 def test_a_task_that_never_ends_has_no_bound_that_is_told() -> None:
