@@ -308,7 +308,7 @@ class Simulation:
         """Return why `step` cannot be applied now; None where it can."""
         compiled = self.rules.compile_step(step)
         if isinstance(compiled, str):
-            return Objection(compiled)
+            return self._find_unmet_condition(step) or Objection(compiled)
         action = self.problem.domain.actions[step.action]
         if action.after:
             missing = self._find_missing(action, compiled.binding)
@@ -319,6 +319,14 @@ class Simulation:
             if not compiled.rest or all(holds(part, compiled.binding) for part in compiled.rest):
                 return self._find_numeric_objection(step)
         return Objection(condition=self.inspector.smallest_failure(action.requires, compiled.binding))
+
+    def _find_unmet_condition(self, step: Step) -> Objection | None:
+        """Return the objection that a condition fails of a step that lacks a value; None for another one."""
+        if self.rules.mismatch(step):
+            return None
+        action = self.problem.domain.actions[step.action]
+        requires = substitute(action.requires, bind_parameters(action, step))
+        return None if self.holds(requires) else Objection(condition=self.inspector.smallest_failure(requires, {}))
 
     def _find_numeric_objection(self, step: Step) -> Objection | None:
         try:
