@@ -290,7 +290,8 @@ def ground(problem: Problem, limits: Limits, *, whole: bool = False) -> Task:
     refuse_numbers(problem, "in this search")
     refuse_time(problem, "in this search")
     with pause_collector():
-        return with_allowances(ground_adl(compile_to_adl(problem, whole=whole), limits, {}, whole=whole), problem)
+        task = ground_adl(compile_to_adl(problem, whole=whole), limits, {}, whole=whole)
+        return with_allowances(task, problem) if problem.is_limited else task
 
 
 def ground_adl(source: Problem, limits: Limits, together: Mapping[str, str], *, whole: bool = False) -> Task:

@@ -313,10 +313,11 @@ class AxiomRule:
 
 def schema_rules(normal: NormalProblem) -> list[SchemaRules]:
     """Make the rules of all schemas."""
-    tests = ValueTests(normal.problem)
     found = [_make_schema_rules(number, schema) for number, schema in enumerate(normal.schemas)]
-    for rules in found:
-        rules.rule.undefined = tuple(map(_refuse_undefined, tests.find(rules.schema.action)))
+    if any(schema.action.reads_amounts for schema in normal.schemas):
+        tests = ValueTests(normal.problem)
+        for rules in found:
+            rules.rule.undefined = tuple(map(_refuse_undefined, tests.find(rules.schema.action)))
     return found
 
 

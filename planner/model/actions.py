@@ -375,6 +375,16 @@ class Action:
         return self.risk, declared
 
     @property
+    def reads_amounts(self) -> bool:
+        """Whether functions of numbers give its cost, its uses or its duration."""
+        terms: list[object] = [*self.cost, *self.needs_values, self.duration]
+        for each in (*self.uses.values(), *self.holds.values()):
+            terms += each
+        if isinstance(self.duration, DurationRange):
+            terms += [self.duration.low, self.duration.high]
+        return any(isinstance(each, Atom | Arithmetic) for each in terms)
+
+    @property
     def is_uncertain(self) -> bool:
         """Whether its steps have several outcomes, or may fail."""
         return bool(self.risk or self.outcomes or self.cases)
