@@ -26,7 +26,7 @@ def ask_pyperplan(problem: AnyProblem, engine: str, limits: Limits) -> Answer:
     Raises `UnsupportedError` for what STRIPS cannot say.
     """
     if not isinstance(problem, Problem):
-        raise UnsupportedError("tasks and methods, with pyperplan", "leave the engine out")
+        raise UnsupportedError("hierarchical task networks")
     exported = export(problem, "strips", costs=False, limits=limits)
     Path("domain.pddl").write_text(exported.domain, encoding="utf-8")
     Path("problem.pddl").write_text(exported.problem, encoding="utf-8")
