@@ -323,7 +323,8 @@ class Flights:
         who, _, since = asked.question.removeprefix(f"{FLIGHT}{record.id}:").rpartition(":")
         for item in (self.identify(record), *await self.find_like(record, self.describe(record))):
             _, entries = await self.book.read(item)
-            later = [each for each in entries if f"{each.run}/{each.step}" == who and each.at >= float(since)]
+            # what was settled just as the attempt began is of the one before it
+            later = [each for each in entries if f"{each.run}/{each.step}" == who and each.at > float(since)]
             if later:
                 return HAPPENED if later[0].outcome is Outcome.DONE else NOTHING
         return ""

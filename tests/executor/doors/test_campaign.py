@@ -37,6 +37,7 @@ PAID_TWICE = [
     "agent / blind / raises before, is cancelled before, dies after / ",
     "dag / other-way budget / slow; two wishes at once / ",
     "dag / other-way budget / thread acts late; two wishes at once / ",
+    "nested run / blind / is cancelled before, raises before, raises after / ask",
     "policy / blind / raises before, is cancelled after / ask",
     "policy /  / thread acts late; slow; two wishes at once / ",
     "mcp / refused typed /  / ",
