@@ -14,7 +14,7 @@ goal is a lower bound in any case.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from graphlib import TopologicalSorter
@@ -232,7 +232,11 @@ def bound_time_of_tasks(problem: HtnProblem) -> Number:
     is ignored, so tasks that are not ordered may all run at once.
     """
     times: dict[str, Number] = dict.fromkeys(problem.domain.tasks, INFINITY)
-    times |= {name: _find_least_duration(each, problem.classical) for name, each in _actions(problem)}
+    classical = problem.classical
+    changing = {change.fluent.predicate for each in classical.timed for change in each.numbers}
+    changing |= numeric_fluents(classical.domain)
+    actions = classical.domain.actions.items()
+    times |= {name: _find_least_duration(each, classical, changing) for name, each in actions}
     changed = True
     while changed:
         changed = False
@@ -243,14 +247,11 @@ def bound_time_of_tasks(problem: HtnProblem) -> Number:
     return _find_longest_chain(problem.network, times)
 
 
-def _actions(problem: HtnProblem) -> Iterable[tuple[str, Action]]:
-    return problem.classical.domain.actions.items()
+def _find_least_duration(action: Action, problem: Problem, changing: Collection[str]) -> Number:
+    """Return a lower bound of the duration of all steps of `action`: of functions, the least value that is stated.
 
-
-def _find_least_duration(action: Action, problem: Problem) -> Number:
-    """Return a lower bound of the duration of all steps of `action`: of functions, the least value that is stated."""
-    changing = {change.fluent.predicate for each in problem.timed for change in each.numbers}
-    changing |= numeric_fluents(problem.domain)
+    Functions that are `changing` bound nothing.
+    """
     match least_term(action):
         case int() | Decimal() as seconds:
             return max(seconds, 0)

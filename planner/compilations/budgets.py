@@ -7,7 +7,7 @@ of the planning competitions with a bound on the steps, labels settle 25 within 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from planner.errors import UnsupportedError
 from planner.lightweight import Final, replace
@@ -40,14 +40,11 @@ def budget_spending(problem: Problem) -> Problem:
     if not limits_cost(problem):
         return problem
     actions = {
-        name: replace(each, uses={**each.uses, SPENT: _cost_of(each, problem)}) for name, each in _actions(problem)
+        name: replace(each, uses={**each.uses, SPENT: _cost_of(each, problem)})
+        for name, each in problem.domain.actions.items()
     }
     budgets = {SPENT if name == COST else name: limit for name, limit in problem.budgets.items()}
     return replace(problem, domain=replace(problem.domain, actions=actions), budgets=budgets)
-
-
-def _actions(problem: Problem) -> Iterable[tuple[str, Action]]:
-    return problem.domain.actions.items()
 
 
 def _cost_of(action: Action, problem: Problem) -> tuple[CostTerm, ...]:
@@ -61,7 +58,7 @@ def compile_budgets(problem: Problem) -> Problem:
     """
     if not problem.budgets:
         return problem
-    actions = {name: _add_uses(action, problem) for name, action in _actions(problem)}
+    actions = {name: _add_uses(action, problem) for name, action in problem.domain.actions.items()}
     functions = {f"{USED}{name}": Function(f"{USED}{name}", high=budget) for name, budget in problem.budgets.items()}
     domain = replace(problem.domain, actions=actions, functions={**problem.domain.functions, **functions})
     values = {**problem.values, **{Atom(name): 0 for name in functions}}

@@ -284,8 +284,8 @@ def ground(problem: Problem, limits: Limits, *, whole: bool = False) -> Task:
     """Ground `problem` to its reachable and relevant part, with mutex groups as variables and constraints compiled.
 
     The task has the budgets of `problem`. With `whole`, keep irrelevant actions and facts, too. If no relaxed plan
-    reaches the goal, the task has only `unreachable_goal`. Raises `LimitReached` at a limit, and `InputError` for costs
-    and uses without a value, and for axioms that are not stratified.
+    reaches the goal, the task has only `unreachable_goal`. Raises `LimitReached` at a limit, and `InputError` for
+    negative costs and uses, and for axioms that are not stratified.
     """
     refuse_numbers(problem, "in this search")
     refuse_time(problem, "in this search")

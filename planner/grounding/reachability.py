@@ -314,7 +314,7 @@ class AxiomRule:
 def schema_rules(normal: NormalProblem) -> list[SchemaRules]:
     """Make the rules of all schemas."""
     found = [_make_schema_rules(number, schema) for number, schema in enumerate(normal.schemas)]
-    if any(schema.action.reads_amounts for schema in normal.schemas):
+    if any(True for schema in normal.schemas for _ in schema.action.name_amounts()):
         tests = ValueTests(normal.problem)
         for rules in found:
             rules.rule.undefined = tuple(map(_refuse_undefined, tests.find(rules.schema.action)))

@@ -374,15 +374,16 @@ class Action:
                 return case.risk, case.outcomes or declared
         return self.risk, declared
 
-    @property
-    def reads_amounts(self) -> bool:
-        """Whether functions of numbers give its cost, its uses or its duration."""
-        terms: list[object] = [*self.cost, *self.needs_values, self.duration]
-        for each in (*self.uses.values(), *self.holds.values()):
-            terms += each
-        if isinstance(self.duration, DurationRange):
-            terms += [self.duration.low, self.duration.high]
-        return any(isinstance(each, Atom | Arithmetic) for each in terms)
+    def name_amounts(self) -> Iterator[tuple[str, Atom | Arithmetic]]:
+        """Yield each amount that functions of numbers give, after what it is."""
+        named: list[tuple[str, object]] = [("cost", term) for term in self.cost]
+        named += [(f"use of {name}", term) for name, terms in self.uses.items() for term in terms]
+        named += [(f"use of {name}", term) for name, terms in self.holds.items() for term in terms]
+        duration = self.duration
+        bounds = (duration.low, duration.high) if isinstance(duration, DurationRange) else (duration,)
+        named += [("duration", bound) for bound in bounds]
+        named += [("amount", term) for term in self.needs_values]
+        yield from ((what, term) for what, term in named if isinstance(term, Atom | Arithmetic))
 
     @property
     def is_uncertain(self) -> bool:

@@ -11,7 +11,7 @@ from math import prod
 
 from planner.errors import PlanError
 from planner.lightweight import dataclass
-from planner.model.actions import DURATION, Action, DurationRange
+from planner.model.actions import DURATION, Action
 from planner.model.arithmetic import evaluate, exact_value
 from planner.model.domain import ROOT_TYPE, TypeHierarchy, numeric_fluents, written_predicates
 from planner.model.formulas import Arithmetic, Atom, Term, conjuncts, functions_in, is_variable, substitute_expression
@@ -27,20 +27,9 @@ class UndefinedValue(PlanError):
     """An amount of a step has no value: a function in it is undefined, or it divides by 0."""
 
 
-def _name_amounts(action: Action) -> Iterator[tuple[str, object]]:
-    """Yield each term of an amount of `action`, with what it is."""
-    yield from (("cost", term) for term in action.cost)
-    yield from ((f"use of {name}", term) for name, terms in action.uses.items() for term in terms)
-    yield from ((f"use of {name}", term) for name, terms in action.holds.items() for term in terms)
-    duration = action.duration
-    for bound in (duration.low, duration.high) if isinstance(duration, DurationRange) else (duration,):
-        yield "duration", bound
-    yield from (("amount", term) for term in action.needs_values)
-
-
 def list_amounts(action: Action) -> list[Amount]:
     """Return the amounts of `action` that functions give."""
-    return [term for _, term in _name_amounts(action) if isinstance(term, Atom | Arithmetic)]
+    return [term for _, term in action.name_amounts()]
 
 
 def substitute_amount(amount: Amount, binding: Mapping[Term, Term]) -> Amount:
@@ -52,7 +41,7 @@ def substitute_amount(amount: Amount, binding: Mapping[Term, Term]) -> Amount:
 
 def name_needed(action: Action, problem: Problem) -> dict[Amount, str]:
     """Return the amounts of `action` that need values which nothing in `problem` changes, with what each is."""
-    terms = {term: what for what, term in _name_amounts(action) if isinstance(term, Atom | Arithmetic)}
+    terms = {term: what for what, term in action.name_amounts()}
     if not terms:
         return {}
     changing = {*numeric_fluents(problem.domain), DURATION.predicate, TOTAL_TIME.predicate}

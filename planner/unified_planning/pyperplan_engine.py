@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 from planner.errors import UnsupportedError
@@ -12,6 +11,7 @@ from planner.lightweight import Final
 from planner.limits import Limits
 from planner.model import Problem
 from planner.problem_kinds import AnyProblem
+from planner.subprocesses import module_command
 from planner.unified_planning.jobs import Answer, EngineOutcome
 
 PYPERPLAN: Final = {"pyperplan": ("gbf", "hff"), "pyperplan-opt": ("astar", "lmcut")}
@@ -31,7 +31,7 @@ def ask_pyperplan(problem: AnyProblem, engine: str, limits: Limits) -> Answer:
     Path("domain.pddl").write_text(exported.domain, encoding="utf-8")
     Path("problem.pddl").write_text(exported.problem, encoding="utf-8")
     search, heuristic = PYPERPLAN[engine]
-    command = [sys.executable, "-m", "pyperplan", "-s", search, "-H", heuristic, "domain.pddl", "problem.pddl"]
+    command = module_command("pyperplan", "-s", search, "-H", heuristic, "domain.pddl", "problem.pddl")
     try:
         run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limits.remaining)
     except subprocess.TimeoutExpired:
