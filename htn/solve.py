@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from htn.compilations.htn_in_time import plan_in_time
-from htn.compilations.htn_reductions import bound_numbers, compile_constraints, solve_with_creation, solve_with_wishes
+from htn.compilations.htn_reductions import (
+    compile_away,
+    solve_with_creation,
+    solve_with_wishes,
+)
 from htn.grounding.ground_htn import ground
 from htn.htn_portfolio import HEURISTICS, ONE_PLAN_SEARCHES, SEARCHES, select_search
 from htn.lifted.depth_first import EnoughPlans, LimitsWithDescent, search_depth_first
@@ -16,7 +20,7 @@ from planner.compilations.budgets import limits_cost
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
-from planner.model.constructs import Construct, Service, has
+from planner.model.constructs import CONSTRAINED, Construct, Service, has
 from planner.model.domain import may_find_out
 from planner.model.problem import NumericMetric
 from planner.options import Solve, SolveOptions
@@ -60,7 +64,8 @@ def answer(problem: HtnProblem, options: SolveOptions) -> Result:
         if found is not None:
             return found
     try:
-        compiled = bound_numbers(compile_constraints(problem).problem)
+        bounded = [Construct.BUDGETS] if has_numbers(problem) else []
+        compiled = compile_away(problem, *CONSTRAINED, *bounded)
     except UnsupportedError as error:
         return unsupported_result(error.construct)
     incumbent = HtnIncumbent(problem, options)

@@ -13,39 +13,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, has_numbers
+from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from htn.verification.plan_verification import validate
-from planner.compilations import Compilation, object_creation, same_steps
-from planner.compilations.budgets import budget_spending, compile_budgets
+from planner.compilations import Compilation, object_creation
+from planner.compilations.budgets import budget_spending
 from planner.compilations.creation_rounds import Creation, CreationRounds, creations_of, rule_sizes
+from planner.compilations.passes import compile_away as compile_from_classical
 from planner.compilations.soft_goals import WishSolver, forgo_name, grant_name
-from planner.compilations.trajectory_constraints import compile_constraints as compile_classical_constraints
 from planner.lightweight import Final, replace
 from planner.model import Action, Atom, Goal, Metric, NumericMetric, Problem, TypeHierarchy
+from planner.model.constructs import CONSTRAINED, Construct
 from planner.model.domain import creates_objects
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Result, Step
+from planner.problem_kinds import with_classical
 from planner.validation.verdict import Verdict
 
 
-def compile_constraints(problem: HtnProblem) -> Compilation:
-    """Compile hard constraints to actions that keep them, and soft ones to soft goals; plans keep their steps."""
-    if not problem.classical.constraints:
-        return same_steps(problem, problem)
-    classical = compile_classical_constraints(problem.classical).problem
-    compiled = replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain))
-    return same_steps(compiled, problem)
-
-
-def bound_numbers(problem: HtnProblem) -> HtnProblem:
-    """Return `problem` with bounds of numbers instead of budgets, if it has numbers; plans keep their steps.
-
-    Raises `UnsupportedError` for uses that Python computes.
-    """
-    if not has_numbers(problem):
-        return problem
-    classical = compile_budgets(problem.classical)
-    return replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain))
+def compile_away(problem: HtnProblem, *removed: Construct) -> HtnProblem:
+    """Return `problem` without the constructs `removed`; see `planner.compilations.passes.compile_away`."""
+    compiled: HtnProblem = with_classical(problem, compile_from_classical(problem.classical, *removed))
+    return compiled
 
 
 _WISH: Final = "@wish-"
@@ -58,7 +46,7 @@ def compile_wishes(problem: HtnProblem) -> Compilation:
     Actions whose names begin with `@`, one for each wish, follow the steps of a plan; mapping back removes them. In a
     cheapest plan they cost the utilities of the wishes that the plan forgoes.
     """
-    plain = compile_constraints(problem).problem
+    plain = compile_away(problem, *CONSTRAINED)
     wishes = plain.classical.goal.soft
     classical = budget_spending(plain.classical)
     special, tasks, methods = dict[str, Action](), dict[str, Task](), dict[str, Method]()

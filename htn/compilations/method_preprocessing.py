@@ -15,10 +15,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence, transitive_successors
-from planner.compilations.adl import compile_adl
+from planner.compilations.passes import compile_away
 from planner.lightweight import Final, replace
 from planner.model import Action, Atom, Equals, Formula, Not, Object, Term
 from planner.model.actions import negated_atoms, positive_atoms
+from planner.model.constructs import Construct
 from planner.model.domain import TypeHierarchy
 from planner.model.formulas import conjunction, conjuncts, free_variables, substitute
 
@@ -33,7 +34,7 @@ def preprocess(problem: HtnProblem, *, splitting: bool = True, changing: Iterabl
 
     Facts of the predicates `changing` change although no action writes them.
     """
-    classical = compile_adl(problem.classical).problem
+    classical = compile_away(problem.classical, Construct.CHANGES)
     root = Method(ROOT, Atom(ROOT), problem.parameters, network=problem.network)
     tasks, methods = {**problem.domain.tasks, ROOT: Task(ROOT)}, {**problem.domain.methods, ROOT: root}
     domain = HtnDomain(classical.domain, tasks, methods)

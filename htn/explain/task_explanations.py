@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from htn.compilations.htn_reductions import add_reachable_placeholders, compile_constraints
+from htn.compilations.htn_reductions import add_reachable_placeholders, compile_away
 from htn.explain.dead_end_search import FirstChoices, PossibleChoices, search_dead_ends
 from htn.explain.impossible_tasks import RelaxedHierarchy, part_of, prove_unsolvable
 from htn.explain.report import DeadEnd, Failure, Lack, WhyNot
@@ -20,7 +20,7 @@ from planner.garbage_collection import pause_collector
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits
 from planner.model import Constraint, Problem
-from planner.model.constructs import Construct, has
+from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.options import ANY_PLAN
 from planner.plan import Plan, StoppedBy
 
@@ -78,13 +78,13 @@ def explain_unsolvable(problem: HtnProblem, limits: Limits) -> WhyNot:
     refuse_numbers(problem, "in explanations why tasks cannot be done")
     if not has_demands(problem.classical) or has(problem.classical, Construct.UNKNOWN):
         with pause_collector():
-            return _explain_tasks(compile_constraints(problem).problem, limits)
+            return _explain_tasks(compile_away(problem, *CONSTRAINED), limits)
     demanded = _explain_conflicts(problem, part_of(limits, 1 / 2))
     if demanded.solvable:
         return demanded
     with pause_collector():
         found = name_constraints(
-            _explain_tasks(compile_constraints(problem).problem, limits), problem.classical.constraints
+            _explain_tasks(compile_away(problem, *CONSTRAINED), limits), problem.classical.constraints
         )
     # that there is a plan would have been found without looking at budgets
     return replace(found, conflicts=demanded.conflicts, solvable=found.solvable and not problem.classical.is_limited)

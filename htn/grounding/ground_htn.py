@@ -10,7 +10,7 @@ from typing import Generic, SupportsIndex, TypeVar, overload
 from htn.compilations.method_preprocessing import preprocess
 from htn.grounding.instances import DEMANDED, METHOD, Columns, Instances, columns_of, demand_problem, select_kernels
 from htn.model import HtnProblem, Method, Order, has_numbers
-from planner.compilations.adl import compile_adl
+from planner.compilations.passes import compile_away
 from planner.errors import UnsupportedError
 from planner.garbage_collection import pause_collector
 from planner.grounding.action_tables import common_resolution
@@ -24,6 +24,7 @@ from planner.jit.containers_kernel import Lists
 from planner.lightweight import TYPE_CHECKING, dataclass, field, replace
 from planner.limits import Limits
 from planner.model import Atom, Formula
+from planner.model.constructs import Construct
 from planner.model.domain import numeric_fluents
 from planner.plan import Step, exact
 from planner.task.ground_task import ConditionalEffect, GroundAction, Task
@@ -158,7 +159,7 @@ def ground(problem: HtnProblem, limits: Limits) -> GroundHtn:
             abstract = abstract_hierarchy(problem)
         changing = abstract.abstraction.requirements if abstract else ()
         source = preprocess(abstract.plain if abstract else problem, changing=changing)
-        reached = reach(compile_adl(demand_problem(source, changing)).problem, limits, changing)
+        reached = reach(compile_away(demand_problem(source, changing), Construct.CHANGES), limits, changing)
         limits.check()
         instances = Instances(reached, source, limits.check)
         limits.check()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Sequence
 
-from htn.compilations.htn_reductions import compile_constraints
+from htn.compilations.htn_reductions import compile_away
 from htn.model import Decomposition, HtnProblem, Node
 from htn.problem_kind import resolve
 from htn.repair.remaining_problem import RemainingProblem, TaskProgress, build_remaining_problem
@@ -21,7 +21,7 @@ from planner.errors import PlanError
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Limits, check_limits
 from planner.model import Atom, Number
-from planner.model.constructs import Service
+from planner.model.constructs import CONSTRAINED, Service
 from planner.model.problem import NumericMetric
 from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step, StoppedBy
@@ -141,7 +141,7 @@ def repair(
     never, late = actions_of(forbidden), actions_of(not_first)
     classical = forbid_actions(problem.classical, never, late) if never or late else problem.classical
     limits = Limits(time_limit, memory_limit, cancel)
-    free = compile_constraints(replace(problem, classical=classical)).problem
+    free = compile_away(replace(problem, classical=classical), *CONSTRAINED)
     return _RepairSearch(free, plan, frozenset(done), limits).find(failed)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from htn import kernels
-from htn.compilations.htn_reductions import compile_constraints, compile_wishes, remove_wishes
+from htn.compilations.htn_reductions import compile_away, compile_wishes, remove_wishes
 from htn.grounding.ground_htn import GroundHtn, ground, refuse_numbers
 from htn.model import HtnProblem
 from htn.search.htn_incumbent import keeps_budgets, plan_of, tree_of
@@ -21,7 +21,7 @@ from planner.compilations.soft_goals import value_plan
 from planner.jit.common_kernel import INFINITE
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Finishing, Limits
-from planner.model.constructs import Service, refuse
+from planner.model.constructs import CONSTRAINED, Service, refuse
 from planner.plan import Plan
 from planner.task.ground_task import INFINITY, Task, facts_of
 from planner.topk.candidates import CandidateOptions, Candidates, Making, no_limit
@@ -328,8 +328,9 @@ def _commuting_actions(task: Task, ground: GroundHtn, problem: HtnProblem, check
 
 def _without_wishes(problem: HtnProblem) -> HtnProblem:
     """Return `problem` without wishes and constraints."""
-    compiled = compile_wishes(problem) if problem.classical.wishes else compile_constraints(problem)
-    plain: HtnProblem = compiled.problem
+    if not problem.classical.wishes:
+        return compile_away(problem, *CONSTRAINED)
+    plain: HtnProblem = compile_wishes(problem).problem
     return plain
 
 

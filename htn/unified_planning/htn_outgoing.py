@@ -17,9 +17,8 @@ from unified_planning.plans import HierarchicalPlan
 
 from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Network, seal_problem
 from htn.unified_planning.foreign_decompositions import instances_of, tree_from, with_costs
-from planner.compilations.adl import compile_adl
 from planner.compilations.cost_tables import with_tables
-from planner.compilations.trajectory_constraints import compile_constraints
+from planner.compilations.passes import compile_away
 from planner.errors import PlanError
 from planner.language.pddl.legal_names import Names, Renaming, make_legal
 from planner.language.pddl.number_bounds import require_bounds
@@ -27,6 +26,7 @@ from planner.language.pddl.sections import choose_free_name
 from planner.lightweight import dataclass, replace
 from planner.limits import Limits
 from planner.model import TRUE, Action, Atom, Equals, Formula, Problem, Term, TypeHierarchy, Variable
+from planner.model.constructs import CONSTRAINED, Construct
 from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Plan, Step
 from planner.unified_planning.formula_writer import Scope
@@ -242,7 +242,7 @@ def to_unified_planning(
     Raises as `planner.unified_planning.conversion.to_unified_planning` does.
     """
     limits = limits or Limits()
-    classical = with_tables(compile_adl(problem.classical).problem, limits)
+    classical = with_tables(compile_away(problem.classical, Construct.CHANGES), limits)
     freight = carry_hierarchy(problem, classical)
     source, names = prepare(freight.problem, limits)
     try:
@@ -285,7 +285,7 @@ def prepare_for_process(problem: HtnProblem, limits: Limits) -> HtnProblem:
     Raises `LimitReached` where `limits` does not suffice for these.
     """
     classical = without_python_values(
-        with_tables(compile_constraints(compile_adl(problem.classical).problem).problem, limits)
+        with_tables(compile_away(problem.classical, Construct.CHANGES, *CONSTRAINED), limits)
     )
     domain = HtnDomain(classical.domain, dict(problem.domain.tasks), dict(problem.domain.methods))
     return seal_problem(replace(problem, domain=domain, classical=classical))

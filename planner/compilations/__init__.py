@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from planner.lightweight import Any, dataclass, replace
+from planner.lightweight import Any, dataclass
 from planner.plan import Plan
 
 
@@ -25,8 +25,3 @@ def reserve_name(name: str, taken: set[str], mark: str = "_") -> str:
         name += mark
     taken.add(name)
     return name
-
-
-def same_steps(compiled: Any, declared: Any) -> Compilation:
-    """Return a compilation whose plans have the steps that plans of the `declared` problem have."""
-    return Compilation(compiled, lambda plan: replace(plan, problem=declared))

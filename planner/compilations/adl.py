@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from planner.compilations import Compilation, reserve_name, same_steps
+from planner.compilations import reserve_name
 from planner.lightweight import dataclass, replace
 from planner.model import formulas
 from planner.model.actions import Action, Literal, When, negated_atoms
-from planner.model.domain import DomainModel, Predicate, TypeHierarchy, cache_per_domain
+from planner.model.domain import DomainModel, Predicate, TypeHierarchy, cache_per_domain, declares_changes
 from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Formula, Not, Term, Variable
 from planner.model.problem import Problem
 
@@ -19,7 +19,7 @@ Types = Mapping[str, tuple[str, ...]]
 """The types of each term."""
 
 
-def compile_adl(problem: Problem) -> Compilation:
+def compile_adl(problem: Problem) -> Problem:
     """Compile to plain ADL effects, without `modifies`, `stale_with` and `after`; plans keep their steps.
 
     An open pattern in `modifies` becomes universal deletes, and `stale_with` becomes deletes. `after` becomes facts
@@ -27,17 +27,15 @@ def compile_adl(problem: Problem) -> Compilation:
     A problem that uses none of these constructs is returned unchanged.
     """
     domain = problem.domain
-    if not any(_uses_declared_constructs(action) for action in domain.actions.values()) and not any(
-        predicate.stale_with for predicate in domain.predicates.values()
-    ):
-        return same_steps(replace(problem, ran=()) if problem.ran else problem, problem)
+    if not declares_changes(domain):
+        return replace(problem, ran=()) if problem.ran else problem
     history = _History.of(domain)
     rules = tuple(_collect_stale_rules(domain))
     actions = {name: _compile_action(action, domain, rules, history) for name, action in domain.actions.items()}
     predicates = {name: replace(predicate, stale_with=()) for name, predicate in domain.predicates.items()}
     plain = replace(domain, actions=actions, predicates=predicates | history.predicates)
     initial = (*problem.initial, *history.held_after(problem.ran))
-    return same_steps(replace(problem, domain=plain, initial=initial, ran=()), problem)
+    return replace(problem, domain=plain, initial=initial, ran=())
 
 
 def keep_items_busy(plain: Problem, source: Problem) -> Problem:
@@ -47,11 +45,6 @@ def keep_items_busy(plain: Problem, source: Problem) -> Problem:
         if name in actions and action.modifies:
             actions[name] = replace(actions[name], modifies=action.modifies)
     return replace(plain, domain=replace(plain.domain, actions=actions))
-
-
-def _uses_declared_constructs(action: Action) -> bool:
-    idle = [when for when in action.when if when.modifies or not (when.provides or when.numbers)]
-    return bool(action.modifies or action.after or idle)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,13 @@ from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 
 from planner.compilations import reserve_name
-from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
+from planner.compilations.passes import compile_away
 from planner.errors import PlanError, UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits
 from planner.model import TRUE, Action, Arithmetic, Atom, CostFunction, CostTerm, Number, Problem, When
+from planner.model.constructs import Construct
 from planner.model.formulas import Term, exact_number
 from planner.model.problem import seal_like
 from planner.options import ANY_PLAN, Solve
@@ -52,7 +53,7 @@ def determinize(problem: Problem) -> Determinized:
     Actions with one outcome keep their names. The outcome in which nothing changes, as a `risk` says, needs no action.
     """
     most = max([len(action.outcomes) for action in problem.domain.actions.values()], default=0)
-    variants = [compile_adl(fix_outcome(problem, number)).problem for number in range(max(most, 1))]
+    variants = [compile_away(fix_outcome(problem, number), Construct.CHANGES) for number in range(max(most, 1))]
     actions: dict[str, Action] = {}
     ways: dict[str, OutcomeOf] = {}
     taken = set(problem.domain.actions)

@@ -19,10 +19,11 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from planner.compilations.adl import compile_adl
+from planner.compilations.passes import compile_away
 from planner.lightweight import Final, TypeVar, dataclass, replace
 from planner.model import formulas
 from planner.model.actions import Action, Literal, When, negated_atoms, positive_atoms
+from planner.model.constructs import Construct
 from planner.model.domain import ROOT_TYPE
 from planner.model.formulas import TRUE, And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or, Term, Variable
 from planner.model.problem import Problem
@@ -238,7 +239,7 @@ class NormalProblem:
 
 def normalise(problem: Problem) -> NormalProblem:
     """Compile `problem` to normal form."""
-    plain = compile_adl(problem).problem
+    plain = compile_away(problem, Construct.CHANGES)
     actions = plain.domain.actions.values()
     goal, goal_axioms, written = _make_goal(plain.goal.hard)
     return NormalProblem(

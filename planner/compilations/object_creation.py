@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice, pairwise
 
-from planner.compilations import Compilation, reserve_name, same_steps
+from planner.compilations import Compilation, reserve_name
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.model import formulas
@@ -273,7 +273,7 @@ def compile_object_creation(problem: Problem, number: int | Mapping[str, int]) -
     """
     check_classical(problem, "compile_object_creation", "give its classical part: problem.classical")
     if not creates_objects(problem.domain):
-        return same_steps(problem, problem)
+        return Compilation(problem, lambda plan: plan)
     types = created_types(problem.domain.actions.values())
     counts = dict.fromkeys(types, number) if isinstance(number, int) else number
     if min(counts.values(), default=0) < 0:

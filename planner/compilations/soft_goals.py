@@ -14,12 +14,14 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from planner.compilations import Compilation
-from planner.compilations.adl import compile_adl, keep_items_busy
+from planner.compilations.adl import keep_items_busy
 from planner.compilations.budgets import budget_spending
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
-from planner.compilations.trajectory_constraints import MARK, compile_constraints
+from planner.compilations.passes import compile_away
+from planner.compilations.trajectory_constraints import MARK
 from planner.lightweight import TYPE_CHECKING, Any, Final, replace
 from planner.model.actions import Action, Literal, NumericEffect, positive_atoms
+from planner.model.constructs import CONSTRAINED, Construct
 from planner.model.domain import Function, Predicate
 from planner.model.formulas import TRUE, Arithmetic, Atom, Formula, Not, Number, Variable, conjunction, conjuncts
 from planner.model.problem import Goal, Metric, NumericMetric, Problem
@@ -127,7 +129,8 @@ def compile_wishes(problem: Problem, *, whole: bool = False) -> Compilation:
     Special actions, whose names begin with `@`, follow the steps of a plan, and mapping back removes them. In a
     cheapest plan, their cost is the utility of the wishes that the plan forgoes.
     """
-    plain = compile_constraints(compile_adl(problem if whole else remove_irrelevant_actions(problem)).problem).problem
+    relevant = problem if whole else remove_irrelevant_actions(problem)
+    plain = compile_away(relevant, Construct.CHANGES, *CONSTRAINED)
     hard, soft = plain.goal.hard, plain.goal.soft
     plain = budget_spending(plain)
     end = as_pointer_move(Action(END, requires=hard), END, 0, 1, 0)

@@ -16,8 +16,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from planner.compilations import Compilation, same_steps
-from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_regression import Objects, Regression, bound_variables, conjoin, disjoin, negate
 from planner.compilations.normal_form import to_negation_normal_form
 from planner.lightweight import Final, dataclass, replace
@@ -425,17 +423,13 @@ BROKEN: Final = "-kept"
 
 
 def compile_constraints(
-    problem: Problem, *, soft: bool = True, names: Mapping[str, str] = NO_NAMES, plainly: bool = False
-) -> Compilation:
-    """Compile to plain ADL without constraints; plans keep their steps.
+    plain: Problem, *, soft: bool = True, names: Mapping[str, str] = NO_NAMES, plainly: bool = False
+) -> Problem:
+    """Compile `plain`, a problem in plain ADL, to one without constraints; plans keep their steps.
 
-    Soft constraints become soft goals behind the declared ones, or are dropped unless `soft`. `names` maps actions to
-    the names that constraints use for them. With `plainly`, all monitors are late ones. A problem without constraints
-    is returned unchanged.
+    Soft constraints become soft goals behind the declared ones, or stay as they are unless `soft`. `names` maps actions
+    to the names that constraints use for them. With `plainly`, all monitors are late ones.
     """
-    if not problem.constraints:
-        return same_steps(problem, problem)
-    plain = compile_adl(problem).problem
     watching = Preparation(plain, names)
     numbered = [(number, each) for number, each in enumerate(plain.constraints) if soft or each.utility is None]
     watches = [_NamedMonitor.of(number, each, watching, plainly) for number, each in numbered]
@@ -453,16 +447,15 @@ def compile_constraints(
     hard = [part for watch in watches if watch.utility is None for part in formulas.conjuncts(watch.final)]
     wishes = tuple([SoftGoal(watch.final, watch.utility) for watch in watches if watch.utility is not None])
     goal = plain.goal
-    compiled = replace(
+    return replace(
         plain,
         domain=replace(plain.domain, actions=actions, predicates={**plain.domain.predicates, **predicates}),
         initial=(*plain.initial, *initial),
         goal=Goal(
             formulas.conjunction([*formulas.conjuncts(goal.hard), *hard]) if hard else goal.hard, (*goal.soft, *wishes)
         ),
-        constraints=(),
+        constraints=tuple([each for each in plain.constraints if not soft and each.utility is not None]),
     )
-    return same_steps(compiled, problem)
 
 
 def constraint_of(formula: Formula, problem: Problem) -> Constraint | None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, permutations
 
 from planner.compilations import reserve_name
-from planner.compilations.adl import compile_adl
+from planner.compilations.passes import compile_away
 from planner.explain.excuses import (
     DEEPER,
     PRICE,
@@ -201,7 +201,7 @@ def _search(problem: Problem, prices: Mapping[ActionChange, int], limits: Limits
     taken = {*problem.domain.predicates}
     switches = [Atom(reserve_name(f"change {number}", taken)) for number in range(len(candidates))]
     switched = _switch(problem, dict(zip(candidates, switches, strict=True)))
-    plain = switched if is_numeric(problem) else compile_adl(switched).problem
+    plain = switched if is_numeric(problem) else compile_away(switched, Construct.CHANGES)
     made = [Assumption(switch, price=prices[each]) for each, switch in zip(candidates, switches, strict=True)]
     prefix = assume_prefix(plain)
     enough = FewestFound(limits.cancel, lambda plan: len(split_plan(plan.steps, prefix, made)[0]), 1)

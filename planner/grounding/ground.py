@@ -15,10 +15,9 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from itertools import chain, pairwise, repeat
 from operator import itemgetter, lt
 
-from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.normal_form import NormalProblem, narrow_deletes, normalise
-from planner.compilations.trajectory_constraints import compile_constraints
+from planner.compilations.passes import compile_away
 from planner.errors import InputError
 from planner.garbage_collection import pause_collector
 from planner.grounding import instantiate
@@ -33,6 +32,7 @@ from planner.grounding.simplify import RawTask, find_needed_negations, simplify,
 from planner.lightweight import dataclass, replace
 from planner.limits import Limits
 from planner.model import OPEN, Action, And, Atom, Formula, Goal, Metric, Not, Number, Problem
+from planner.model.constructs import Construct
 from planner.model.domain import DomainModel, has_numbers
 from planner.model.formulas import comparisons_in
 from planner.model.problem import refuse_numbers, refuse_time
@@ -326,8 +326,7 @@ def ground_relaxation(problem: Problem, limits: Limits) -> tuple[Task, Callable[
 def compile_to_adl(problem: Problem, *, whole: bool) -> Problem:
     """Compile `problem` to plain ADL, without constraints; unless `whole`, without irrelevant actions."""
     relevant = problem if whole else remove_irrelevant_actions(problem)
-    compiled: Problem = compile_constraints(compile_adl(relevant).problem, soft=False).problem
-    return compiled
+    return compile_away(relevant, Construct.CHANGES, Construct.CONSTRAINTS)
 
 
 def _explore_relevant(source: Problem, limits: Limits, together: Mapping[str, str], *, whole: bool) -> Explored:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 
-from planner.compilations.budgets import compile_budgets
 from planner.compilations.number_abstraction import NumberAbstraction, abstract_numbers
-from planner.compilations.trajectory_constraints import compile_constraints
+from planner.compilations.passes import compile_away
 from planner.garbage_collection import pause_collector
 from planner.grounding import ground, instantiate
 from planner.grounding.action_tables import make_cost_function
@@ -24,6 +23,7 @@ from planner.lightweight import Final, replace
 from planner.limits import Limits
 from planner.model.actions import Action
 from planner.model.arithmetic import Key
+from planner.model.constructs import Construct
 from planner.model.formulas import Atom, Formula, Not
 from planner.model.problem import Problem, refuse_time
 from planner.task.ground_task import Task
@@ -51,7 +51,7 @@ def ground_numeric(
     """
     refuse_time(problem, "in this search")
     with pause_collector():
-        problem = compile_budgets(compile_constraints(problem, soft=False).problem)
+        problem = compile_away(problem, Construct.CONSTRAINTS, Construct.BUDGETS)
         abstraction = abstract_numbers(problem)
         source = ground.compile_to_adl(abstraction.problem, whole=True)
         reached = ground.reach(source, limits, abstraction.requirements)

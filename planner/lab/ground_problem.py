@@ -17,7 +17,7 @@ from planner.lab.state_space import Fact, GroundState, StateSpace
 from planner.lightweight import replace
 from planner.limits import Limits, check_limits
 from planner.model import Atom, Formula, Goal, Not, Problem
-from planner.model.constructs import Service, refuse
+from planner.model.constructs import Construct, Service, refuse
 from planner.problem_kinds import AnyProblem, resolve_classical
 from planner.task.ground_task import Task
 
@@ -126,8 +126,7 @@ def ground(
 
 def _ground(problem: Problem, *, whole: bool) -> GroundProblem:
     """Ground a resolved problem; an unreachable goal becomes one fact that never holds, and all else stays."""
-    from planner.compilations.adl import compile_adl
-    from planner.compilations.trajectory_constraints import compile_constraints
+    from planner.compilations.passes import compile_away
     from planner.grounding.ground import ground as ground_task
     from planner.grounding.ground import ground_adl
 
@@ -135,7 +134,7 @@ def _ground(problem: Problem, *, whole: bool) -> GroundProblem:
     missing = task.unreachable_goal
     if missing is None:
         return GroundProblem(problem, task)
-    compiled = compile_constraints(compile_adl(problem).problem, soft=False).problem
+    compiled = compile_away(problem, Construct.CHANGES, Construct.CONSTRAINTS)
     rest = ground_adl(replace(compiled, goal=Goal()), Limits(), {}, whole=True)
     return GroundProblem(problem, _add_false_goal(rest, missing), missing)
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from planner.errors import UnsupportedError
 from planner.lightweight import Final
-from planner.model.domain import creates_objects, uncertain_actions
+from planner.model.domain import creates_objects, declares_changes, uncertain_actions
 from planner.model.problem import Problem
 from planner.model.unknown_numbers import find_unread
 
@@ -16,6 +16,7 @@ from planner.model.unknown_numbers import find_unread
 class Construct(Enum):
     """A construct of problems, by the words with which a refusal names it."""
 
+    CHANGES = "'modifies', 'stale_with' and 'after'"
     CREATION = "actions that create objects"
     OUTCOMES = "actions with several outcomes"
     UNKNOWN = "unknown facts"
@@ -31,6 +32,7 @@ CONSTRAINED: Final = (Construct.CONSTRAINTS, Construct.SOFT_CONSTRAINTS)
 """Constraints of both kinds."""
 _TESTS: Final[Mapping[Construct, Callable[[Problem], bool]]] = MappingProxyType(
     {
+        Construct.CHANGES: lambda problem: bool(problem.ran) or declares_changes(problem.domain),
         Construct.CREATION: lambda problem: creates_objects(problem.domain),
         Construct.OUTCOMES: lambda problem: bool(uncertain_actions(problem.domain)),
         Construct.UNKNOWN: lambda problem: bool(problem.unknown),

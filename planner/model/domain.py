@@ -279,6 +279,22 @@ def creates_objects(domain: DomainModel) -> bool:
 
 
 @cache_per_domain
+def declares_changes(domain: DomainModel) -> bool:
+    """Return whether `domain` says more of changes than which facts begin and end.
+
+    Its actions have `modifies`, `after`, or conditional effects that change nothing, or facts become stale.
+    """
+    return any(map(_declares_changes, domain.actions.values())) or any(
+        predicate.stale_with for predicate in domain.predicates.values()
+    )
+
+
+def _declares_changes(action: Action) -> bool:
+    return bool(action.modifies or action.after) or any(
+        when.modifies or not (when.provides or when.numbers) for when in action.when
+    )
+
+
 def uncertain_actions(domain: DomainModel) -> tuple[str, ...]:
     """Return the names of the actions of `domain` that have outcomes."""
     return tuple([name for name, action in domain.actions.items() if action.outcomes])

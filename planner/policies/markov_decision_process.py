@@ -22,6 +22,7 @@ from planner.compilations.determinization import (
     keep_relevant_actions,
     outcome_probabilities,
 )
+from planner.compilations.passes import compile_away
 from planner.compilations.trajectory_constraints import MARK, compile_constraints, is_monitor
 from planner.garbage_collection import pause_collector
 from planner.grounding.allowances import find_allowances
@@ -116,8 +117,8 @@ def with_marks(problem: Problem, names: Mapping[str, str]) -> Problem:
 def _compile_monitors(problem: Problem, names: Mapping[str, str]) -> Problem:
     """Compile all constraints of `problem` into soft goals, after its own ones."""
     soft = tuple([replace(each, utility=each.utility or 1) for each in problem.constraints])
-    compiled: Problem = compile_constraints(replace(problem, constraints=soft), names=names, plainly=True).problem
-    return compiled
+    plain = compile_away(replace(problem, constraints=soft), Construct.CHANGES)
+    return compile_constraints(plain, names=names, plainly=True) if soft else plain
 
 
 @dataclass(frozen=True, slots=True)

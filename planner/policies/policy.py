@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
-from planner.compilations.adl import compile_adl
+from planner.compilations.passes import compile_away
 from planner.errors import PlanError, did_you_mean
 from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.lightweight import Any, dataclass, field, replace
 from planner.model import COST, Atom, Number, Problem
 from planner.model.arithmetic import Exact, exact_value
+from planner.model.constructs import Construct
 from planner.plan import Step, exact, json_number
 from planner.semantics.spending import find_left
 
@@ -109,7 +110,7 @@ class Policy:
                 key_values = _key_of(self.nodes[0].values, node.values)
                 self._places.setdefault((node.facts, node.unknown, key_values), []).append(number)
         ran = tuple(ran)
-        history = compile_adl(replace(self.problem, initial=(), ran=ran)).problem.initial if ran else ()
+        history = compile_away(replace(self.problem, initial=(), ran=ran), Construct.CHANGES).initial if ran else ()
         key = self.watched.intersection(facts).union(
             self.watched.intersection(history), self.watched.intersection(kept)
         )

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from copy import copy
 from functools import cached_property, partial
 
-from planner.compilations.adl import compile_adl
+from planner.compilations.passes import compile_away
 from planner.garbage_collection import pause_collector
 from planner.grounding.action_tables import make_price
 from planner.grounding.ground import ground_adl
@@ -18,6 +18,7 @@ from planner.jit import library
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Limits
 from planner.model import Atom, Goal, Predicate, Problem
+from planner.model.constructs import Construct
 from planner.plan import Step
 from planner.portfolio.portfolio import Start, run_portfolio, search_by
 from planner.portfolio.workplace import Workplace
@@ -64,7 +65,7 @@ class WholeTask:
     ) -> None:
         self.problem = problem
         with pause_collector():
-            plain = compile_adl(_drop_demands(problem, with_goal=with_goal)).problem
+            plain = compile_away(_drop_demands(problem, with_goal=with_goal), Construct.CHANGES)
             if only is not None:
                 plain = _instantiate_steps(plain, only)
             self.flagged = ground_adl(_add_flag(plain), limits, {}, whole=True)

@@ -10,14 +10,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Container, Iterable, Mapping, Sequence
 
-from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
+from planner.compilations.passes import compile_away
 from planner.compilations.soft_goals import add_stages, as_pointer_move
-from planner.compilations.trajectory_constraints import compile_constraints
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import STOPS, Finishing, Limits, check_limits, stop_reason
 from planner.model import Action, Number, Problem
-from planner.model.constructs import Service
+from planner.model.constructs import CONSTRAINED, Construct, Service
 from planner.model.problem import is_numeric
 from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
 from planner.portfolio.incumbent import refuse_constructs
@@ -127,13 +126,13 @@ def mend(
     refused = refuse_constructs(problem, Service.MENDING)
     if refused is not None:
         return Mended(refused.status, refused.stopped_by, given, reason=refused.reason)
-    whole = compile_constraints(add_spare_objects(problem, given)).problem
+    whole = compile_away(add_spare_objects(problem, given), *CONSTRAINED)
     rules = Simulation(whole).rules
     wrong = {place: misfit for place, step in enumerate(given) if (misfit := rules.misfit(step))}
     fitting = {place: step for place, step in enumerate(given) if place not in wrong}
     banned, limits = actions_of(forbidden), Limits(time_limit, memory_limit, cancel)
     relevant = remove_irrelevant_actions(whole, [step.action for step in fitting.values()])
-    plain = forbid_actions(compile_adl(relevant).problem, banned, frozenset())
+    plain = forbid_actions(compile_away(relevant, Construct.CHANGES), banned, frozenset())
     usable = {place: step for place, step in fitting.items() if actions_of([step]).isdisjoint(banned)}
     misfits = tuple(wrong.items())
     if is_numeric(whole):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from planner.compilations.adl import compile_adl, keep_items_busy
+from planner.compilations.adl import keep_items_busy
 from planner.compilations.budgets import without_budgets
+from planner.compilations.passes import compile_away
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import COST, Atom, Number, Problem
+from planner.model.constructs import Construct
 from planner.model.domain import creates_objects
 from planner.model.unknown_facts import find_hidden_variables, fix_unknown_facts
 from planner.options import SolveOptions
@@ -81,7 +83,7 @@ def _solve_rest(
 ) -> Result:
     from planner.solve import answer
 
-    plain = forbid_actions(compile_adl(rest).problem, actions_of(forbidden), actions_of(not_first))
+    plain = forbid_actions(compile_away(rest, Construct.CHANGES), actions_of(forbidden), actions_of(not_first))
     return answer(plain if rest.deadline is None else keep_items_busy(plain, rest), SolveOptions().within(limits))
 
 

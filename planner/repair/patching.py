@@ -17,15 +17,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from decimal import Decimal
 from heapq import nsmallest
 
-from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
+from planner.compilations.passes import compile_away
 from planner.compilations.soft_goals import add_stages, as_pointer_move
-from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError, PlanError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import STOPS, Finishing, LimitReached, Limits, check_limits, stop_reason
 from planner.model import Action, Atom, Formula, Goal, Number, Problem
-from planner.model.constructs import Construct, Service, has
+from planner.model.constructs import CONSTRAINED, Construct, Service, has
 from planner.model.formulas import atoms_in, exact_decimal
 from planner.model.problem import is_numeric, seal
 from planner.plan import Status, Step, StoppedBy, Supposition, exact, exact_sum
@@ -307,9 +306,7 @@ def _patch_kind(problem: Problem, remaining: Sequence[Step], limits: Limits, opt
         options |= {"memory_limit": limits.memory_limit, "cancel": limits.cancel}
         return patch_within_limits(problem, remaining, _patch_again, apply_steps, limits, **options)
     banned, not_first = actions_of(options["forbidden"]), actions_of(options["not_first"])
-    now = apply_steps(
-        compile_constraints(repair_search.add_spare_objects(problem, (*fixed, *remaining))).problem, fixed
-    )
+    now = apply_steps(compile_away(repair_search.add_spare_objects(problem, (*fixed, *remaining)), *CONSTRAINED), fixed)
     old = _find_fitting_suffix(now, remaining, banned)
     patching = _Patching(now, remaining, old, weight, banned, not_first, limits, options["proof_time"])
     found = patching.search_with_numbers() if is_numeric(now) else patching.search()
@@ -484,7 +481,7 @@ class _Patching:
         domain = self.problem.domain
         names = {*relevant.domain.actions, *(step.action for step in firsts)}
         actions = {name: action for name, action in domain.actions.items() if name in names}
-        return compile_adl(replace(self.problem, domain=replace(domain, actions=actions))).problem, firsts
+        return compile_away(replace(self.problem, domain=replace(domain, actions=actions)), Construct.CHANGES), firsts
 
     def _make_patch(self, steps: tuple[Step, ...], place: int) -> Patch:
         """Return the patch of these `steps`, validated, which keep the old steps from `place` on."""

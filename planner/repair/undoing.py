@@ -10,16 +10,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
+from planner.compilations.passes import compile_away
 from planner.compilations.soft_goals import add_stages, forgo_name, grant_name, granted_places, make_wish_actions
-from planner.compilations.trajectory_constraints import compile_constraints
 from planner.errors import InputError, did_you_mean
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import STOPS, Finishing, Limits, check_limits, stop_reason
 from planner.model import formulas
 from planner.model.actions import Constraint, ConstraintKind, When, negated_atoms, positive_atoms
-from planner.model.constructs import Service
+from planner.model.constructs import CONSTRAINED, Construct, Service
 from planner.model.domain import DomainModel
 from planner.model.formulas import OPEN, Atom, Formula, Not, conjunction, conjuncts
 from planner.model.problem import Goal, Problem, is_numeric
@@ -359,7 +358,7 @@ def undo(
     if refused is not None:
         return Undo(refused.status, refused.stopped_by, exempt=exempt, reason=refused.reason)
     limits = Limits(time_limit, memory_limit, cancel)
-    whole = replace(compile_constraints(repair_search.add_spare_objects(free, ())).problem, goal=Goal())
+    whole = replace(compile_away(repair_search.add_spare_objects(free, ()), *CONSTRAINED), goal=Goal())
     values = ValuesBefore(problem.domain, State(before), CoveredFacts(each.item for each in exempt))
     reversible = tuple([each for each in written if not each.irreversible])
     sparing = WriteGuard(tuple(dict.fromkeys([each.item for each in written])))
@@ -424,7 +423,9 @@ class _Undoing:
         if is_numeric(able):
             return self._search_with_numbers(able, wishes, now)
         wanted, kept = self.sparing.relevant(replace(able, goal=Goal(conjunction(wishes))), now.facts)
-        plain = forbid_actions(compile_adl(replace(wanted, goal=Goal())).problem, self.forbidden, frozenset())
+        plain = forbid_actions(
+            compile_away(replace(wanted, goal=Goal()), Construct.CHANGES), self.forbidden, frozenset()
+        )
         return Restoring(plain, wishes, kept, [now.holds(wish) for wish in wishes], self.limits).search()
 
     def _search_with_numbers(self, able: Problem, wishes: Sequence[Formula], now: Simulation) -> Restored:

@@ -23,13 +23,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
-from planner.compilations.adl import compile_adl
 from planner.compilations.cost_tables import with_tables
-from planner.compilations.trajectory_constraints import compile_constraints
+from planner.compilations.passes import compile_away
 from planner.errors import EngineError, InputError, PlanError, UnsupportedError, did_you_mean
 from planner.language.pddl.timed_form import asks_for_time
 from planner.limits import GIB, LimitReached, Limits
 from planner.model import Metric, Problem
+from planner.model.constructs import CONSTRAINED, Construct
 from planner.model.problem import NumericMetric, is_numeric, is_temporal
 from planner.options import SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, Step, StepTime, StoppedBy, exact_sum
@@ -279,7 +279,7 @@ def _compile_for_process(problem: AnyProblem, limits: Limits) -> AnyProblem:
     refuse(problem, takes_time=True)
     if asks_for_time(problem):
         return without_python_values(with_tables(problem, limits))
-    return without_python_values(with_tables(compile_constraints(compile_adl(problem).problem).problem, limits))
+    return without_python_values(with_tables(compile_away(problem, Construct.CHANGES, *CONSTRAINED), limits))
 
 
 def _interpret(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:

@@ -18,10 +18,9 @@ import unified_planning.model as up
 from unified_planning.environment import get_environment
 from unified_planning.exceptions import UPConflictingEffectsException, UPTypeError
 
-from planner.compilations.adl import compile_adl
 from planner.compilations.cost_tables import scale_to_integers, with_tables
+from planner.compilations.passes import compile_away
 from planner.compilations.required_values import require_values
-from planner.compilations.trajectory_constraints import compile_constraints
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
 from planner.language.pddl.legal_names import Names, Renaming
@@ -29,7 +28,7 @@ from planner.language.pddl.number_bounds import require_bounds
 from planner.language.pddl.timed_form import asks_for_time
 from planner.limits import Limits
 from planner.model.actions import Action, CostTerm, NumericEffect, When, negated_atoms, positive_atoms
-from planner.model.constructs import Construct, Service, find_refused
+from planner.model.constructs import CONSTRAINED, Construct, Service, find_refused
 from planner.model.domain import Function, Predicate, amounts_of
 from planner.model.formulas import (
     TRUE,
@@ -195,7 +194,7 @@ def prepare(problem: Problem, limits: Limits) -> tuple[Problem, Names]:
         raise UnsupportedError("derived predicates", "planners that read PDDL and HDDL files may take them")
     refuse(problem)
     costed = with_single_costs(
-        with_tables(compile_constraints(compile_adl(require_values(problem)).problem).problem, limits)
+        with_tables(compile_away(require_values(problem), Construct.CHANGES, *CONSTRAINED), limits)
     )
     plain = prepare_numbers(costed) if is_numeric(costed) else scale_to_integers(costed)[0]
     typed = with_plain_types(plain)

@@ -47,7 +47,7 @@ def is_made_up(fact):
 def check_grounding(problem, limit=200):
     """Assert that the task does in every reachable state what the declarations say; return the task."""
     task = ground(problem, Limits())
-    problem = compile_adl(problem).problem  # what ran before is a fact there
+    problem = compile_adl(problem)  # what ran before is a fact there
     goals = []
     if task.unreachable_goal is not None:
         assert not any(state.holds(problem.goal.hard) for state, _ in reachable(problem, limit))

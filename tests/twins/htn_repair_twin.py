@@ -99,7 +99,7 @@ def barred(classical, forbidden, not_first):
 
 def frozen(old, anew, forbidden=(), not_first=()):
     """Return the problem of going on from here when the tasks `anew` are decomposed anew."""
-    plain = barred(compile_adl(old.problem.classical).problem, forbidden, not_first)
+    plain = barred(compile_adl(old.problem.classical), forbidden, not_first)
     if not any(old.is_begun(root) for root in old.roots) and set(old.roots) <= anew:
         return replace(old.problem, classical=plain, domain=replace(old.problem.domain, classical=plain.domain))
     left = [leaf for root in old.roots for leaf in old.leaves(root) if old.is_open(leaf)]

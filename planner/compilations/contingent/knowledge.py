@@ -14,10 +14,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import chain
 
 from planner.compilations import reserve_name
-from planner.compilations.adl import compile_adl
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
+from planner.compilations.passes import compile_away
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Action, Literal, When
+from planner.model.constructs import Construct
 from planner.model.domain import Axiom, DomainModel, Predicate
 from planner.model.formulas import OPEN, And, Atom, Formula, Imply, Not, Or, Variable, atoms_in, children, with_children
 from planner.model.problem import Goal, Metric, Problem
@@ -342,7 +343,7 @@ def prepare_translation(problem: Problem, used: Collection[str] = ()) -> Transla
     The actions `used` stay.
     """
     relevant, matter = find_what_matters(problem, used, remove_irrelevant_actions, senses)
-    return make_translation(problem, compile_adl(relevant).problem, matter) if matter else None
+    return make_translation(problem, compile_away(relevant, Construct.CHANGES), matter) if matter else None
 
 
 def find_what_matters(

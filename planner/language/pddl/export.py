@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from typing import Literal
 
-from planner.compilations.adl import compile_adl
 from planner.compilations.cost_tables import scale_to_integers, with_tables, without_costs, without_needless_costs
 from planner.compilations.object_creation import refuse_creation
+from planner.compilations.passes import compile_away
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import PlanError, UnsupportedError
 from planner.language.pddl.legal_names import Names, Renaming
@@ -28,6 +28,7 @@ from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.model import Literal as Literal_grounded
 from planner.model.actions import Action, Outcome, When
+from planner.model.constructs import CONSTRAINED, Construct
 from planner.model.domain import DomainModel, Predicate
 from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, Number, atoms_in, conjunction, walk
 from planner.model.problem import Goal, Metric, NumericMetric, Problem, is_numeric
@@ -155,9 +156,7 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     Raises `UnsupportedError` for what the level, or PDDL, cannot say, and `LimitReached` where `limits` does not
     suffice for grounding.
     """
-    from planner.compilations.adl import compile_adl
     from planner.compilations.required_values import require_values
-    from planner.compilations.trajectory_constraints import compile_constraints
 
     refuse_creation(problem.domain, "in PDDL")
     source, problem = problem, require_values(problem)
@@ -171,10 +170,10 @@ def export(problem: Problem, level: Level | None = None, *, costs: bool = True, 
     if numbers and level == "strips":
         raise UnsupportedError("numbers in STRIPS", "leave out the level, or ask for 'adl'")
     whole = to_plain_outcomes(problem) if is_uncertain else problem
-    kept = _add_constants(compile_constraints(whole).problem) if problem.constraints and hard else whole
+    kept = _add_constants(compile_away(whole, *CONSTRAINED)) if problem.constraints and hard else whole
     refuse_unsayable(kept)
     limits = limits or Limits()
-    plain = kept if is_uncertain else compile_adl(kept).problem
+    plain = kept if is_uncertain else compile_away(kept, Construct.CHANGES)
     plain = with_tables(without_needless_costs(plain), limits) if costs else without_costs(plain)
     has_costs = counts_costs(plain)
     is_plain = level == "adl" or is_uncertain or numbers
@@ -271,14 +270,15 @@ def to_plain_outcomes(problem: Problem) -> Problem:
     `UnsupportedError` for probabilities that depend on arguments, and for outcomes with different conditional effects.
     """
     if not any(action.is_uncertain for action in problem.domain.actions.values()):
-        plain: Problem = compile_adl(problem).problem
-        return plain
+        return compile_away(problem, Construct.CHANGES)
     from planner.compilations.determinization import fix_outcome
 
     if problem.constraints:
         raise UnsupportedError("constraints beside uncertain outcomes, in PDDL", _DOCUMENTS)
     most = max(len(action.outcomes) for action in problem.domain.actions.values())
-    variants: list[Problem] = [compile_adl(fix_outcome(problem, each)).problem for each in range(max(most, 1))]
+    variants: list[Problem] = [
+        compile_away(fix_outcome(problem, each), Construct.CHANGES) for each in range(max(most, 1))
+    ]
     actions = {
         name: _join_outcomes(action, [each.domain.actions[name] for each in variants])
         for name, action in problem.domain.actions.items()

@@ -13,14 +13,15 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from planner.compilations import reserve_name
-from planner.compilations.adl import compile_adl
 from planner.compilations.budgets import compile_budgets
+from planner.compilations.passes import compile_away
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
 from planner.language.pddl.number_bounds import require_bounds
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import NO_MOMENT, Action, CostFunction, CostTerm, Moment, positive_atoms
 from planner.model.arithmetic import TESTS, exact_value
+from planner.model.constructs import Construct
 from planner.model.domain import Function, Predicate, has_durations
 from planner.model.formulas import (
     TRUE,
@@ -67,7 +68,7 @@ def compile_time(problem: Problem, where: str = "in PDDL") -> TimedForm:
     _refuse(problem, where)
     problem = _with_budgets_as_goals(_with_all_capacities(problem))
     snap = make_snap_problem(problem)
-    plain = with_plain_types(compile_adl(snap.problem).problem)
+    plain = with_plain_types(compile_away(snap.problem, Construct.CHANGES))
     plain = require_bounds(replace(_require_capacities(plain, snap, problem), timed=problem.timed), where)
     actions = {name: _join_moments(name, problem.domain.actions[name], plain, snap) for name in problem.domain.actions}
     functions = {name: each for name, each in plain.domain.functions.items() if name != _TOTAL_TIME_NAME}

@@ -100,7 +100,7 @@ def test_every_form_of_a_problem_says_what_ran(block):
             otherwise = transition_system(replace(problem, ran=()), MOST_STATES)
         except TooManyStates:
             continue
-        plain = compile_adl(problem).problem
+        plain = compile_adl(problem)
         assert not plain.ran
         assert transition_system(plain, MOST_STATES) == expected
         written = export(problem, "adl")

@@ -28,10 +28,11 @@ from planner import (
     validate,
 )
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
-from planner.compilations.trajectory_constraints import compile_constraints
+from planner.compilations.passes import compile_away
 from planner.grounding.ground import ground
 from planner.limits import Limits
 from planner.model import Atom, Constraint, ConstraintKind, Done, Not, Or
+from planner.model.constructs import CONSTRAINED
 from planner.repair.undoing import Written
 from planner.testing import steps_from
 
@@ -191,7 +192,7 @@ def test_constraints_on_steps_need_no_conditional_effects():
 
 def test_a_problem_without_constraints_is_returned_as_it_is():
     made = problem()
-    assert compile_constraints(made).problem is made
+    assert compile_away(made, *CONSTRAINED) is made
 
 
 def test_repairs_keep_constraints():

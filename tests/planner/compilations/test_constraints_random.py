@@ -14,6 +14,7 @@ from random_tasks import with_random_constraints
 from benchmarks.random_problems import ALL, random_problem
 from planner import Domain, Status, Step, solve, validate
 from planner.compilations import trajectory_constraints
+from planner.compilations.adl import compile_adl
 from planner.compilations.trajectory_constraints import compile_constraints
 from planner.model import And, Atom, Constraint, ConstraintKind, Done, Not, Or
 from planner.semantics.simulation import Simulation
@@ -57,7 +58,7 @@ def test_a_compiled_constraint_and_the_plan_checker_filter_plans(block, monkeypa
         monkeypatch.setattr(trajectory_constraints, "FEW", 1)
     for seed in range(60 * block, 60 * block + 60):
         problem = constrained(seed)
-        compiled = [compile_constraints(problem, plainly=plainly).problem for plainly in (False, True)]
+        compiled = [compile_constraints(compile_adl(problem), plainly=plainly) for plainly in (False, True)]
         for steps, states, others in walks(problem, compiled):
             if states[-1].holds(problem.goal.hard):
                 expected = all(is_kept(each, steps, states) for each in problem.constraints)
@@ -108,7 +109,7 @@ def test_what_holds_again_and_again_is_counted_and_ends_in_time():
         outcomes[kind, expected] += 1
         assert validate(made, steps).valid is expected, (constraint, steps)
         for plainly in (False, True):
-            twin = compile_constraints(made, plainly=plainly).problem
+            twin = compile_constraints(compile_adl(made), plainly=plainly)
             end = Simulation(twin)
             for step in steps:
                 end = after(end, step)

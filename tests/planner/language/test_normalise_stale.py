@@ -36,14 +36,14 @@ def problem(written: str, *kinds: str) -> Problem:
     ],
 )
 def test_what_has_other_types_is_not_deleted(written: str, kinds: tuple[str, ...], deletes: list[Not]) -> None:
-    (action,) = compile_adl(problem(written, *kinds)).problem.domain.actions.values()
+    (action,) = compile_adl(problem(written, *kinds)).domain.actions.values()
     assert list(action.provides[1:]) == deletes
     assert not action.when
 
 
 @pytest.mark.parametrize("kinds", [("thing",), ("place", "draft"), ("place",)])
 def test_what_may_have_other_types_is_deleted_where_it_has_not(kinds: tuple[str, ...]) -> None:
-    (action,) = compile_adl(problem("?t", *kinds)).problem.domain.actions.values()
+    (action,) = compile_adl(problem("?t", *kinds)).domain.actions.values()
     (effect,) = action.when
     assert effect.provides == (STALE,)
     assert effect.variables == (Variable("?any0", ("report",)),)
