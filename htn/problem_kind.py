@@ -48,14 +48,14 @@ def candidates(problem: HtnProblem, limits: Limits, which: Any) -> Any:
 
 def check_domain(domain: HtnDomain) -> list[Finding]:
     """Return what lint says about `domain` without objects."""
-    from htn.lint import check_hierarchy
+    from htn.lint.hierarchy_lint import check_hierarchy
 
     return check_hierarchy(domain)
 
 
 def check(problem: HtnProblem, limits: Limits) -> list[Finding]:
     """Return what lint says about `problem` and its domain; raises `LimitReached`."""
-    from htn.lint import check_htn_problem
+    from htn.lint.hierarchy_lint import check_htn_problem
 
     return check_htn_problem(resolve(problem), limits)
 

@@ -20,7 +20,7 @@ from planner.errors import did_you_mean, with_article
 from planner.language.declare.local_closed_world import listings_of
 from planner.lightweight import replace
 from planner.model import Atom, Comparison, Forall, Formula, Not
-from planner.model.actions import When, negated_atoms, positive_atoms
+from planner.model.actions import When
 from planner.model.arithmetic import Exact
 from planner.model.domain import has_numbers, numeric_fluents
 from planner.model.formulas import OPEN, conjunction, conjuncts, functions_in, substitute
@@ -580,9 +580,7 @@ def _note_known(values: Iterable[Note]) -> Iterator[Note]:
 
 def _find_changed_predicates(effect: When) -> set[str]:
     """Return the predicates that `effect` changes."""
-    return {
-        each.predicate for each in (*positive_atoms(effect.provides), *negated_atoms(effect.provides), *effect.modifies)
-    }
+    return {each.predicate for each in effect.written}
 
 
 def _toggle_facts(simulation: Simulation, facts: Iterable[Atom]) -> None:

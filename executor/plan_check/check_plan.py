@@ -26,7 +26,6 @@ from planner.language.declare.fields import CodePlace
 from planner.language.declare.model_builder import objects_of
 from planner.language.documents.text_formats import Document
 from planner.model import Action, DomainModel, Problem, is_temporal
-from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.object_names import is_name
 from planner.plan import Step
 from planner.problem_kinds import AnyDomain
@@ -396,11 +395,7 @@ def _find_changes_left_out(
 
 def _changed_predicates(action: Action, problem: Problem) -> set[str]:
     """Return the predicates of facts that `action` may change."""
-    written = [
-        atom
-        for effect in action.effects
-        for atom in (*positive_atoms(effect.provides), *negated_atoms(effect.provides), *effect.modifies)
-    ]
+    written = [atom for effect in action.effects for atom in effect.written]
     stale = staleness_of(problem.domain).of(written)
     return {each.predicate for each in (*written, *stale)}
 

@@ -24,7 +24,6 @@ from executor.plans.suppositions import sensed_by
 from executor.recovery.options import Options
 from executor.recovery.recovery_policy import MORE
 from planner.model import Atom
-from planner.model.actions import When, negated_atoms, positive_atoms
 from planner.model.arithmetic import exact_value
 from planner.plan import Status, Step, StoppedBy, exact_sum
 from planner.repair.undoing import Undo, Written, undo
@@ -96,16 +95,12 @@ def _list_own_facts(state: RunState, record: StepRecord) -> list[Atom]:
         return [note.fact for note in record.facts]
     binding = dict(bind_parameters(action, record.step))
     patterns = [*[each.substitute(binding) for each in action.lists], *sensed_by(state.problem.domain, record.step)]
-    effects = [atom.substitute(binding) for each in action.effects for atom in _atoms_of(each)]
+    effects = [atom.substitute(binding) for each in action.effects for atom in each.written]
     return [
         note.fact
         for note in record.facts
         if not any(each.matches(note.fact) for each in patterns) or any(each.matches(note.fact) for each in effects)
     ]
-
-
-def _atoms_of(effect: When) -> tuple[Atom, ...]:
-    return *positive_atoms(effect.provides), *negated_atoms(effect.provides), *effect.modifies
 
 
 def _find_changed_in_place(state: RunState, record: StepRecord) -> Iterator[str]:

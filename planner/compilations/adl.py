@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from planner.compilations import reserve_name
 from planner.lightweight import dataclass, replace
 from planner.model import formulas
-from planner.model.actions import Action, Literal, When, negated_atoms
+from planner.model.actions import Action, Literal, When, has_open_argument
 from planner.model.domain import DomainModel, Predicate, TypeHierarchy, cache_per_domain, declares_changes
 from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Formula, Not, Term, Variable
 from planner.model.problem import Problem
@@ -36,6 +36,11 @@ def compile_adl(problem: Problem) -> Problem:
     plain = replace(domain, actions=actions, predicates=predicates | history.predicates)
     initial = (*problem.initial, *history.held_after(problem.ran))
     return replace(problem, domain=plain, initial=initial, ran=())
+
+
+def list_busy_items(action: Action) -> list[Atom]:
+    """Return the items that each step of `action` changes in place."""
+    return [item for item in action.modifies if not has_open_argument(item)]
 
 
 def keep_items_busy(plain: Problem, source: Problem) -> Problem:
@@ -93,18 +98,12 @@ def _compile_effect(effect: When, domain: DomainModel, rules: tuple[_StaleRule, 
     if effect.provides or effect.numbers:
         yield replace(effect, modifies=())
     retracted = [_Write(pattern) for pattern in effect.modifies if OPEN in pattern.args]
-    written = [_Write(atom) for atom in _collect_written(effect)]
+    written = [_Write(atom) for atom in effect.written]
     retracted += find_stale(written, rules)
     types = {**types, **{each.name: each.types for each in effect.variables}}
     for write in dict.fromkeys(retracted):
         if _may_match(write, domain, types):
             yield _make_delete(effect, write, domain, types)
-
-
-def _collect_written(effect: When) -> Iterator[Atom]:
-    yield from (literal for literal in effect.provides if isinstance(literal, Atom))
-    yield from negated_atoms(effect.provides)
-    yield from effect.modifies
 
 
 def find_stale(written: Iterable[_Write], rules: Iterable[_StaleRule]) -> list[_Write]:

@@ -18,7 +18,7 @@ from functools import cached_property
 
 from planner.lightweight import Final, replace
 from planner.model import OPEN, Action, Atom, Constraint, ConstraintKind, DomainModel, Done, Formula, Problem, Term
-from planner.model.actions import negated_atoms, positive_atoms
+from planner.model.actions import positive_atoms
 from planner.model.domain import cache_per_domain
 from planner.model.formulas import literals_in
 from planner.model.problem import is_numeric
@@ -75,10 +75,10 @@ def _collect_retractions(domain: DomainModel) -> dict[str, list[Write]]:
     found: dict[str, list[Write]] = defaultdict(list)
     for number, action in enumerate(domain.actions.values()):
         for effect in action.effects:
-            for atom in (*negated_atoms(effect.provides), *[item for item in effect.modifies if OPEN in item.args]):
+            for atom in effect.retracted:
                 found[atom.predicate].append((atom.args, number))
             if stale:
-                written = [*positive_atoms(effect.provides), *negated_atoms(effect.provides), *effect.modifies]
+                written = effect.written
                 for name in {name for atom in written for name in stale.get(atom.predicate, ())}:
                     found[name].append(((OPEN,) * len(domain.predicates[name].parameters), number))
     return found

@@ -27,7 +27,7 @@ from planner.explain.near_misses import (
     find_near_misses,
 )
 from planner.model import Atom, Formula, Literal, Not, Problem
-from planner.model.formulas import OPEN, conjuncts
+from planner.model.formulas import conjuncts
 
 
 class Cause(Enum):
@@ -249,7 +249,7 @@ def explain_unreachable_goals(
 
 def _modified_in_place(problem: Problem) -> frozenset[str]:
     effects = [when for action in problem.domain.actions.values() for when in action.effects]
-    return frozenset([each.predicate for when in effects for each in when.modifies if OPEN not in each.args])
+    return frozenset([each.predicate for when in effects for each in when.in_place])
 
 
 def _alternatives(part: Formula, relaxed: Relaxed) -> list[Literals]:

@@ -199,6 +199,21 @@ class When:
     variables: tuple[Variable, ...] = ()
     numbers: tuple[NumericEffect, ...] = ()
 
+    @property
+    def written(self) -> tuple[Atom, ...]:
+        """The atoms that it makes true or false, and the items that it modifies."""
+        return (*positive_atoms(self.provides), *negated_atoms(self.provides), *self.modifies)
+
+    @property
+    def retracted(self) -> tuple[Atom, ...]:
+        """The atoms that it makes false, and the patterns of which it makes every match false."""
+        return (*negated_atoms(self.provides), *[item for item in self.modifies if has_open_argument(item)])
+
+    @property
+    def in_place(self) -> tuple[Atom, ...]:
+        """The items that it modifies and whose truth stays as it is."""
+        return tuple([item for item in self.modifies if not has_open_argument(item)])
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:

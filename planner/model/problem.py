@@ -8,7 +8,7 @@ from enum import Enum
 
 from planner.errors import UnsupportedError
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
-from planner.model.actions import Constraint, When, negated_atoms, positive_atoms
+from planner.model.actions import Constraint, When
 from planner.model.domain import DomainModel, has_moments, has_numbers, name_counts, numeric_fluents
 from planner.model.formulas import (
     TRUE,
@@ -237,7 +237,7 @@ def find_constraint_on_unknown(problem: Problem) -> Constraint | None:
 
 
 def _written(when: When) -> list[str]:
-    return [atom.predicate for atom in (*positive_atoms(when.provides), *negated_atoms(when.provides), *when.modifies)]
+    return [atom.predicate for atom in when.written]
 
 
 def _reads(formula: Formula, predicates: Collection[str]) -> bool:

@@ -10,7 +10,6 @@ from planner.errors import InputError, did_you_mean, kind_of
 from planner.language.declare.atom_syntax import NotationError, abbreviate, parse_atom
 from planner.lightweight import Final, replace
 from planner.model import OPEN, Atom, Not, Problem, TypeHierarchy, Variable
-from planner.model.actions import negated_atoms, positive_atoms
 from planner.model.constructs import Service, refuse
 from planner.model.object_names import protect_quoted, restore_quoted
 from planner.model.spelling import spell_fact
@@ -79,8 +78,7 @@ def find_changing_predicates(problem: Problem) -> frozenset[str]:
     found = set(problem.domain.derived)
     for action in problem.domain.actions.values():
         for when in action.effects:
-            written = [*positive_atoms(when.provides), *negated_atoms(when.provides), *when.modifies]
-            found.update([atom.predicate for atom in written])
+            found.update([atom.predicate for atom in when.written])
     while True:
         more = {
             each.name

@@ -17,7 +17,7 @@ from planner.errors import InputError, did_you_mean
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import STOPS, Finishing, Limits, check_limits, stop_reason
 from planner.model import formulas
-from planner.model.actions import Constraint, ConstraintKind, When, negated_atoms, positive_atoms
+from planner.model.actions import Constraint, ConstraintKind, When, positive_atoms
 from planner.model.constructs import CONSTRAINED, Construct, Service
 from planner.model.domain import DomainModel
 from planner.model.formulas import OPEN, Atom, Formula, Not, conjunction, conjuncts
@@ -77,7 +77,7 @@ class WriteGuard:
 
     def _guards(self, effect: When, sources: Collection[str]) -> Iterator[Formula]:
         """Yield preconditions by which `effect` changes no item in place that was not written."""
-        kept = [self._is_written(item) for item in effect.modifies if OPEN not in item.args]
+        kept = [self._is_written(item) for item in effect.in_place]
         provided = [fact for fact in positive_atoms(effect.provides) if fact.predicate in sources]
         kept += [formulas.Or((Not(fact), self._is_written(fact))) for fact in provided]
         for guard in kept:
@@ -117,10 +117,7 @@ def _predicates_that_may_end(domain: DomainModel) -> set[str]:
     found: set[str] = set()
     for action in domain.actions.values():
         for effect in action.effects:
-            opened = [item for item in effect.modifies if OPEN in item.args]
-            ended = [*negated_atoms(effect.provides), *opened]
-            written = [*positive_atoms(effect.provides), *ended, *effect.modifies]
-            found.update(fact.predicate for fact in (*ended, *staleness_of(domain).of(written)))
+            found.update(fact.predicate for fact in (*effect.retracted, *staleness_of(domain).of(effect.written)))
     return found
 
 

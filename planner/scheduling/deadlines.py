@@ -23,6 +23,7 @@ from heapq import heapify, heappop, heappush
 from operator import le
 
 from planner.compilations import reserve_name
+from planner.compilations.adl import list_busy_items
 from planner.compilations.budgets import with_budgets
 from planner.compilations.trajectory_constraints import is_monitor
 from planner.errors import PlanError, UnsupportedError
@@ -32,7 +33,6 @@ from planner.heuristics.relaxation import relax
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Limits
 from planner.model import Number, Problem
-from planner.model.actions import has_open_argument
 from planner.model.problem import is_temporal
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact
@@ -192,8 +192,9 @@ def _find_writes(problem: Problem, task: Task) -> list[tuple[int, ...]]:
     for ground in task.actions:
         action = problem.domain.actions[ground.step.action]
         names = [parameter.name for parameter in action.step_parameters]
-        binding = dict(zip(names, ground.step.arguments, strict=True)) if action.modifies else {}
-        items = [item.substitute(binding) for item in action.modifies if not has_open_argument(item)]
+        busy = list_busy_items(action)
+        binding = dict(zip(names, ground.step.arguments, strict=True)) if busy else {}
+        items = [item.substitute(binding) for item in busy]
         found.append(tuple([numbers.setdefault(item, len(numbers)) for item in items]))
     return found
 

@@ -65,10 +65,10 @@ class Items:
 
     def _patterns(self, action: Action) -> Patterns:
         written = [atom for when in action.effects for atom in when.modifies]
-        given = [next(atoms_in(literal)) for when in action.effects for literal in when.provides]
+        given = [atom for when in action.effects for atom in when.written]
         conditions = [action.requires, *[when.requires for when in action.effects]]
         read = [atom for condition in conditions for atom in self._read(condition)]
-        return Patterns(tuple(dict.fromkeys(written)), tuple(dict.fromkeys([*written, *given, *read])))
+        return Patterns(tuple(dict.fromkeys(written)), tuple(dict.fromkeys([*given, *read])))
 
     def _read(self, condition: Formula) -> Iterator[Atom]:
         """Yield the atoms that `condition` reads, with base atoms in place of derived ones."""

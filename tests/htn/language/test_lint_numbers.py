@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from htn.lint import check_hierarchy
+from htn.lint.hierarchy_lint import check_hierarchy
 from planner import read_documents
 
 TEXT = """

@@ -6,7 +6,7 @@ import pytest
 
 from htn.explain.task_explanations import explain_unsolvable
 from htn.language.hddl import parse_domain, parse_problem
-from htn.lint import check_htn_problem
+from htn.lint.hierarchy_lint import check_htn_problem
 from htn.model import HtnProblem
 from planner.cli.solve import describe_status
 from planner.limits import Limits

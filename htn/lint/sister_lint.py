@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
+from htn.lint.purpose_lint import bind, spread
 from htn.model import HtnDomain, Method
-from htn.purpose_lint import bind, spread
 from planner.lightweight import replace
 from planner.lint.findings import Finding, Level, conjoined_atoms, ended_atoms
 from planner.lint.parameter_lint import check_widths

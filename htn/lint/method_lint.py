@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from htn.lint.purpose_lint import check_purposes, spread
 from htn.model import HtnDomain, Method
-from htn.purpose_lint import check_purposes, spread
 from planner.lightweight import replace
 from planner.lint.findings import Finding, Level, Mend, collect_usage, ended_atoms, provided_atoms
 from planner.lint.item_lint import Item, balanced_items, declared_items
@@ -166,7 +166,7 @@ def _apply(step: _Step, state: _State) -> None:
         state.forget({atom.predicate for atom in (*provided_atoms(action), *ended_atoms(action), *action.senses)})
         return
     for effect in sure:
-        for atom in (*negated_atoms(effect.provides), *[x for x in effect.modifies if OPEN in x.args]):
+        for atom in effect.retracted:
             state.end(atom.substitute(binding), source)
     for effect in sure:
         for atom in positive_atoms(effect.provides):

@@ -9,9 +9,9 @@ from htn.compilations.htn_reductions import add_reachable_placeholders
 from htn.explain.impossible_tasks import INITIAL_TASKS, RelaxedHierarchy, find_impossible_tasks, relax
 from htn.explain.report import Failure, Lack
 from htn.grounding.instances import METHOD
-from htn.method_lint import check_methods
+from htn.lint.method_lint import check_methods
+from htn.lint.sister_lint import check_sisters
 from htn.model import HtnDomain, HtnProblem, Method, has_numbers
-from htn.sister_lint import check_sisters
 from planner.errors import did_you_mean
 from planner.lightweight import Final
 from planner.limits import Limits

@@ -1,0 +1,1 @@
+"""What lint says about hierarchies: tasks, methods, and what these are for."""
