@@ -67,7 +67,7 @@ def answer(problem: HtnProblem, options: SolveOptions) -> Result:
         bounded = [Construct.BUDGETS] if has_numbers(problem) else []
         compiled = compile_away(problem, *CONSTRAINED, *bounded)
     except UnsupportedError as error:
-        return unsupported_result(error.construct)
+        return unsupported_result(error.construct, error.hint)
     incumbent = HtnIncumbent(problem, options)
     found = incumbent.run_within_limits(lambda: _ground_and_search(compiled, incumbent, options))
     return weaken_to_intended(problem.classical.domain, found)
@@ -86,7 +86,7 @@ def _ground_and_search(problem: HtnProblem, incumbent: HtnIncumbent, options: So
         try:
             hierarchy = ground(problem, limits)
         except UnsupportedError as error:
-            return unsupported_result(error.construct)
+            return unsupported_result(error.construct, error.hint)
         incumbent.take_hierarchy(hierarchy)
         if hierarchy.unreachable_goal is not None:
             return incumbent.unreachable_result()

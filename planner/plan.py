@@ -416,9 +416,9 @@ def render_html(item: object) -> str | None:
     return None
 
 
-def unsupported_result(reason: str) -> Result:
-    """Return the result for a problem with the unsupported construct that `reason` names."""
-    return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=reason)
+def unsupported_result(reason: str, hint: str | None = None) -> Result:
+    """Return the result for a problem with the unsupported construct that `reason` names; `hint` is a way round."""
+    return Result(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, reason=f"{reason}; {hint}" if hint else reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
     try:
         sequential = as_sequences(problem)
     except UnsupportedError as error:
-        return unsupported_result(error.construct)
+        return unsupported_result(error.construct, error.hint)
     best: list[Plan] = []
     limits, recorder = options.limits(), Recorder()
     is_cost, are_all = isinstance(classical.metric, Metric), _are_all_plans(problem)

@@ -1,8 +1,8 @@
 """Passes: each compiles one family of constructs away (Nebel, 2000); `compile_away` calls those that are needed.
 
 Plans keep their steps, so that a plan of the compiled problem is one of the declared problem, with the same cost, and
-an optimum of one is an optimum of the other. Passes that need rounds of search, such as created objects, are
-`planner.compilations.reductions`.
+an optimum of one is an optimum of the other. Compilations that need rounds of search, such as that of created objects,
+are `planner.compilations.reductions`.
 """
 
 from __future__ import annotations
@@ -10,17 +10,28 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planner.lightweight import Final, dataclass
-from planner.model.constructs import Construct, has
+from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.model.problem import Problem
+
+_NONE: Final = frozenset[Construct]()
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One compilation: what it `removes` where it is asked to, and what must be gone before it."""
+    """One compilation: the constructs of which it `removes` those that it is asked for, and what must be gone before.
+
+    Without `applies`, a problem needs it that has one of these constructs.
+    """
 
     removes: frozenset[Construct]
-    needs: frozenset[Construct]
     compile: Callable[[Problem, frozenset[Construct]], Problem]
+    needs: frozenset[Construct] = _NONE
+    applies: Callable[[Problem], bool] | None = None
+
+    def is_needed(self, problem: Problem, removed: frozenset[Construct]) -> bool:
+        """Return whether `problem` has something that this pass removes where `removed` is asked for."""
+        asked = self.removes & removed
+        return bool(asked) and (has(problem, *asked) if self.applies is None else self.applies(problem))
 
 
 def _compile_changes(problem: Problem, _: frozenset[Construct]) -> Problem:
@@ -41,15 +52,12 @@ def _compile_budgets(problem: Problem, _: frozenset[Construct]) -> Problem:
     return compile_budgets(problem)
 
 
-PASSES: Final = (
-    Pass(frozenset([Construct.CHANGES]), frozenset(), _compile_changes),
-    Pass(
-        frozenset([Construct.CONSTRAINTS, Construct.SOFT_CONSTRAINTS]),
-        frozenset([Construct.CHANGES]),
-        _compile_constraints,
-    ),
-    Pass(frozenset([Construct.BUDGETS]), frozenset(), _compile_budgets),
-)
+_CHANGES: Final = frozenset([Construct.CHANGES])
+PASSES: list[Pass] = [
+    Pass(_CHANGES, _compile_changes),
+    Pass(frozenset(CONSTRAINED), _compile_constraints, needs=_CHANGES),
+    Pass(frozenset([Construct.BUDGETS]), _compile_budgets),
+]
 """The passes in the order in which they compile a problem."""
 
 
@@ -59,11 +67,13 @@ def compile_away(problem: Problem, *removed: Construct) -> Problem:
     Soft constraints become soft goals behind the declared ones. A problem that has none of the constructs is returned
     unchanged. Raises `UnsupportedError` for uses of budgets that Python computes.
     """
-    gone = {each for each in removed if has(problem, each)}
-    gone |= {need for each in PASSES if each.removes & gone for need in each.needs}
+    gone = frozenset(removed)
     for each in PASSES:
-        if each.removes & gone:
-            problem = each.compile(problem, frozenset(gone))
+        if each.needs and each.is_needed(problem, gone):
+            gone |= each.needs
+    for each in PASSES:
+        if each.is_needed(problem, gone):
+            problem = each.compile(problem, gone)
     return problem
 
 

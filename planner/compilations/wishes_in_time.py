@@ -40,7 +40,7 @@ def solve_with_wishes_in_time(problem: Problem, options: SolveOptions, solve: So
     try:
         plain = compile_budgets(problem)
     except UnsupportedError as error:
-        return unsupported_result(error.construct)
+        return unsupported_result(error.construct, error.hint)
     if 0 < len(problem.goal.soft) <= MOST_CHOSEN:
         return _Choices(problem, plain, options, solve).run()
     compiled = compile_soft_goals(plain) if plain.goal.soft else plain

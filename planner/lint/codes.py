@@ -111,6 +111,7 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "adds-limit": ("FT432", "an action that adds to a number the limit below which it is required to be"),
     "zero-divisor": ("FT433", "a value 0 that a duration, a cost, an effect or a condition divides by"),
     "untold-number": ("FT434", "a number is unknown, something reads it, and no step can tell it"),
+    "refused": ("FT435", "a problem that `solve` refuses"),
     "untimed-deadline": ("FT501", "a deadline, and no action has a duration"),
     "untimed-action": ("FT502", "a deadline, and some actions have no duration"),
     "past-deadline": ("FT503", "a deadline before the beginning"),

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from planner.errors import ForethoughtError
+from planner.errors import ForethoughtError, UnsupportedError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.lint.findings import Finding, Level, givers_of
@@ -25,7 +25,7 @@ from planner.model.object_names import protect_quoted
 from planner.model.problem import Goal, Problem, is_numeric, is_temporal
 from planner.model.unknown_numbers import find_unread
 from planner.options import SolveOptions
-from planner.plan import Progress, Result, Status
+from planner.plan import Progress, Result, Status, unsupported_result
 from planner.problem_kinds import AnyProblem
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def judge_by_proof(
     errors = [each for each in found if each.level is Level.ERROR]
     proved = any(each.rule in PROVED for each in errors)
     result = None if proved else _search(problem, limits)
+    if result is not None and result.status is Status.UNSUPPORTED:
+        return [*found, Finding(Level.WARNING, "refused", "problem", f"solve refuses it: {result.reason}")]
     reason = _reason_of(result)
     if not proved and reason is None:
         is_open = result is not None and result.plan is None and _is_endless(problem)
@@ -102,7 +104,7 @@ def _reason_of(result: Result | None) -> str | None:
 
 
 def _search(problem: AnyProblem, limits: Limits) -> Result | None:
-    """Return what a short search for any plan or a proof comes to; None for what no search takes."""
+    """Return what a short search for any plan or a proof comes to; None where the problem has a mistake."""
     from planner.compilations.unlisted_objects import qualify_by_findings
     from planner.solve import answer
 
@@ -112,9 +114,11 @@ def _search(problem: AnyProblem, limits: Limits) -> Result | None:
         result = answer(problem, replace(options, cancel=enough))
         if isinstance(problem, Problem) and may_find_out(problem.domain):
             result = qualify_by_findings(problem, result)
+    except UnsupportedError as error:
+        return unsupported_result(error.construct, error.hint)
     except ForethoughtError:
         return None
-    return None if result.status is Status.UNSUPPORTED else result
+    return result
 
 
 FEW_OBJECTS: Final = 12

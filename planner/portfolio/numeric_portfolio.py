@@ -62,7 +62,7 @@ def _search_compiled(incumbent: Incumbent, options: SolveOptions) -> Result:
     try:
         task = ground_numeric(problem, limits)
     except UnsupportedError as error:
-        return _search_exactly(incumbent, options, unsupported_result(error.construct))
+        return _search_exactly(incumbent, options, unsupported_result(error.construct, error.hint))
     incumbent.take_task(task.task)
     if task.task.unreachable_goal is not None:
         return incumbent.unreachable_result()

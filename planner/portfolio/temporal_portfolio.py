@@ -110,7 +110,7 @@ def solve_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Res
             return _ChosenDurations(problem, choices, options, answer).run()
         return _TemporalPortfolio(TimedIncumbent(problem, make_snap_problem(problem), options), answer).run()
     except UnsupportedError as error:
-        return unsupported_result(name_as_declared(error.construct, problem))
+        return unsupported_result(name_as_declared(error.construct, problem), error.hint)
 
 
 def refuse_in_time(problem: Problem, options: SolveOptions) -> Result | None:

@@ -47,6 +47,9 @@ EXERCISES = {
         tests=("tests/planner/search/test_search.py", "tests/planner/search/test_search_algorithms_random.py"),
     ),
     "wait": Exercise("add-a-rung", before="    REPLAN ="),
+    "once": Exercise(
+        "add-a-construct", import_of="compile_once, has_once", before="    Pass(_CHANGES, _compile_changes),"
+    ),
 }
 
 
