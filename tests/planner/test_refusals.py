@@ -30,6 +30,12 @@ def make_door(**more: Any) -> Problem:
     return domain.problem(**{"goal": ["inside"], **more})
 
 
+def make_changes() -> Problem:
+    domain = Domain("hall", types=["room"])
+    domain.action("go", {"to": "room"}, requires=["lit(to)"], provides=["at(to)"], modifies=["at(_)"])
+    return domain.problem(objects={"lab": "room"}, initial=["lit(lab)"], goal=["at(lab)"])
+
+
 def make_creation() -> Problem:
     domain = Domain("office", types=["ticket"])
     domain.action("file", creates={"t": "ticket"}, provides=["filed(t)"])
@@ -57,6 +63,7 @@ def make_lasting() -> Problem:
 
 
 PROBLEMS: dict[Construct, Callable[[], Problem]] = {
+    Construct.CHANGES: make_changes,
     Construct.CREATION: make_creation,
     Construct.OUTCOMES: make_outcomes,
     Construct.UNKNOWN: lambda: make_door(unknown=["is_open"]),
