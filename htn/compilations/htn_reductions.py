@@ -15,11 +15,12 @@ from collections.abc import Collection, Iterable, Mapping
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from htn.verification.plan_verification import validate
-from planner.compilations import Compilation, object_creation
+from planner.compilations import Compiled, object_creation
 from planner.compilations.budgets import budget_spending
 from planner.compilations.creation_rounds import Creation, CreationRounds, creations_of, rule_sizes
+from planner.compilations.driver import Driver
 from planner.compilations.passes import compile_away as compile_from_classical
-from planner.compilations.soft_goals import WishSolver, forgo_name, grant_name
+from planner.compilations.soft_goals import forgo_name, grant_name, say_of_wishes
 from planner.lightweight import Final, replace
 from planner.model import Action, Atom, Goal, Metric, NumericMetric, Problem, TypeHierarchy
 from planner.model.constructs import CONSTRAINED, Construct
@@ -40,7 +41,7 @@ _WISH: Final = "@wish-"
 """Prefix of the tasks that settle wishes."""
 
 
-def compile_wishes(problem: HtnProblem) -> Compilation:
+def compile_wishes(problem: HtnProblem) -> Compiled:
     """Compile to a problem without soft goals and without constraints.
 
     Actions whose names begin with `@`, one for each wish, follow the steps of a plan; mapping back removes them. In a
@@ -65,7 +66,11 @@ def compile_wishes(problem: HtnProblem) -> Compilation:
         classical.domain, {**plain.domain.tasks, **tasks}, {**plain.domain.methods, **methods}, plain.domain.inferred
     )
     compiled = replace(plain, domain=domain, classical=classical, network=_append_tasks(plain.network, tasks))
-    return Compilation(compiled, lambda plan: remove_wishes(plan, problem))
+    return Compiled(
+        compiled,
+        lambda plan: remove_wishes(plan, problem),
+        words=lambda reason: say_of_wishes(reason, problem.classical),
+    )
 
 
 def _unit_cost(action: Action, metric: Metric | NumericMetric) -> Action:
@@ -88,7 +93,8 @@ def solve_with_wishes(problem: HtnProblem, options: SolveOptions, solve: Solve) 
     """
     if problem.classical.unknown or not problem.classical.wishes:
         return None
-    return _HtnWishing(problem, compile_wishes(problem), options).answer(solve)
+    compiled, driver = compile_wishes(problem), HtnDriver(problem, options, solve)
+    return driver.finish(driver.ask(compiled), compiled)
 
 
 def remove_wishes(plan: Plan, problem: HtnProblem) -> Plan:
@@ -101,11 +107,11 @@ def remove_wishes(plan: Plan, problem: HtnProblem) -> Plan:
     return replace(plain, tree=tree.keep(kept))
 
 
-class _HtnWishing(WishSolver):
-    """Wishes of problems whose plans have a decomposition."""
+class HtnDriver(Driver):
+    """The driver of problems whose plans have a decomposition."""
 
-    def verdict(self, plan: Plan) -> Verdict:
-        """Return what the independent checker says about `plan`."""
+    def check_plan(self, plan: Plan) -> Verdict:
+        """Check `plan` and its decomposition with the plan checker."""
         return validate(self.problem, plan)
 
 

@@ -69,7 +69,7 @@ class HtnStages(ContrastStages):
 
         return qualify(problem.classical, answer(problem, SolveOptions().within(limits)))
 
-    def map_back(self, plan: Plan, source: HtnProblem) -> Plan:
+    def lift(self, plan: Plan, source: HtnProblem) -> Plan:
         """Return a plan of a problem with foils as one of `source`."""
         tree = restore_names(plan.tree) if isinstance(plan.tree, Decomposition) else None
         return replace(plan, problem=source, tree=tree)

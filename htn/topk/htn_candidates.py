@@ -17,7 +17,7 @@ from htn.search.htn_incumbent import keeps_budgets, plan_of, tree_of
 from htn.search.packed_hierarchy import PackedHierarchy
 from htn.search.task_networks import NetworkSpace, Node
 from htn.verification.plan_verification import validate
-from planner.compilations.soft_goals import value_plan
+from planner.compilations.driver import value_plan
 from planner.jit.common_kernel import INFINITE
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Finishing, Limits

@@ -1,22 +1,43 @@
-"""Compilations: each turns a problem into one without some construct, and maps the plans back (Nebel, 2000)."""
+"""Compilations: each turns a problem into one without some construct, and lifts the plans back (Nebel, 2000)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from planner.lightweight import Any, dataclass
+from planner.lightweight import Any, Final, dataclass
 from planner.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
-class Compilation:
-    """A compiled `problem`; `map_back` turns each of its plans into a plan of the declared problem.
+class Claim:
+    """What the answer for a compiled problem says of its source.
 
-    The problem is unsolvable only if the declared one is, and a plan maps back to one that is charged no more.
+    `plans`: each plan lifts to a plan of the source, which is charged no more. `bounds`: no plan of the source is
+    charged less than a lower bound. `unsolvable`: the source has no plan if the compiled problem has none. `doubt` says
+    why not all of this is so.
+    """
+
+    plans: bool = True
+    bounds: bool = True
+    unsolvable: bool = True
+    doubt: str = ""
+
+
+ALL: Final = Claim()
+"""The claims of a compilation that keeps all plans."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A compiled `problem`; `lift` turns its plans into those of its source, and `words` what is said of it.
+
+    `claim` tells what its answers say of the source.
     """
 
     problem: Any
-    map_back: Callable[[Plan], Plan]
+    lift: Callable[[Plan], Plan]
+    claim: Claim = ALL
+    words: Callable[[str], str] = str
 
 
 def reserve_name(name: str, taken: set[str], mark: str = "_") -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from planner.compilations import Compilation
+from planner.compilations import Compiled
 from planner.lightweight import Final, replace
 from planner.model.actions import DURATION, Action, DurationRange, Moment, NumericEffect
 from planner.model.domain import numeric_effects, numeric_fluents
@@ -36,7 +36,7 @@ MOST_AMOUNTS: Final = 6
 """Most durations of one action that are just enough for some condition."""
 
 
-def choose_durations(problem: Problem) -> Compilation | None:
+def choose_durations(problem: Problem) -> Compiled | None:
     """Return `problem` with fixed durations where effects depend on a range; None where none does."""
     domain = problem.domain
     ranged = [action for action in domain.actions.values() if effects_depend_on_choice(action)]
@@ -55,11 +55,11 @@ def choose_durations(problem: Problem) -> Compilation | None:
             declared[variant_name] = name
             actions[variant_name] = replace(variant, name=variant_name)
 
-    def map_back(plan: Plan) -> Plan:
+    def lift(plan: Plan) -> Plan:
         steps = [replace(step, action=declared.get(step.action, step.action)) for step in plan.steps]
         return replace(plan, steps=tuple(steps), problem=problem)
 
-    return Compilation(replace(problem, domain=replace(domain, actions=actions)), map_back)
+    return Compiled(replace(problem, domain=replace(domain, actions=actions)), lift)
 
 
 def _comparisons_of(problem: Problem) -> Iterator[Comparison]:

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, islice, pairwise
 
-from planner.compilations import Compilation, reserve_name
+from planner.compilations import Compiled, reserve_name
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.model import formulas
@@ -264,7 +264,7 @@ def _cost_of_declared(term: CostTerm, arity: int) -> CostTerm:
 _NAME: Final = re.compile(r"[^\s(),;?]+")
 
 
-def compile_object_creation(problem: Problem, number: int | Mapping[str, int]) -> Compilation:
+def compile_object_creation(problem: Problem, number: int | Mapping[str, int]) -> Compiled:
     """Compile to a problem with placeholders: `number` for each created type, or as many as it maps the type to.
 
     The compiled problem creates no objects. Its plans are the plans of `problem` that create no more objects than there
@@ -273,7 +273,7 @@ def compile_object_creation(problem: Problem, number: int | Mapping[str, int]) -
     """
     check_classical(problem, "compile_object_creation", "give its classical part: problem.classical")
     if not creates_objects(problem.domain):
-        return Compilation(problem, lambda plan: plan)
+        return Compiled(problem, lambda plan: plan)
     types = created_types(problem.domain.actions.values())
     counts = dict.fromkeys(types, number) if isinstance(number, int) else number
     if min(counts.values(), default=0) < 0:
@@ -282,7 +282,7 @@ def compile_object_creation(problem: Problem, number: int | Mapping[str, int]) -
     facts = [Atom(expansion.fresh[kind], (name,)) for kind, each in names.items() for name in each[:1]]
     facts += [Atom(expansion.follows, pair) for each in names.values() for pair in pairwise(each) if expansion.follows]
     compiled = expand_problem(problem, expansion, names, facts)
-    return Compilation(compiled, lambda plan: map_plan_back(plan, problem))
+    return Compiled(compiled, lambda plan: map_plan_back(plan, problem))
 
 
 def map_plan_back(plan: Plan, problem: Any) -> Plan:

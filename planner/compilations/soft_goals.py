@@ -13,24 +13,24 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from planner.compilations import Compilation
+from planner.compilations import Compiled
 from planner.compilations.adl import keep_items_busy
 from planner.compilations.budgets import budget_spending
+from planner.compilations.driver import Driver
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.passes import compile_away
 from planner.compilations.trajectory_constraints import MARK
-from planner.lightweight import TYPE_CHECKING, Any, Final, replace
+from planner.lightweight import TYPE_CHECKING, Final, replace
 from planner.model.actions import Action, Literal, NumericEffect, positive_atoms
 from planner.model.constructs import CONSTRAINED, Construct
 from planner.model.domain import Function, Predicate
 from planner.model.formulas import TRUE, Arithmetic, Atom, Formula, Not, Number, Variable, conjunction, conjuncts
 from planner.model.problem import Goal, Metric, NumericMetric, Problem
 from planner.options import Solve, SolveOptions
-from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact_sum
-from planner.problem_kinds import classical_of
+from planner.plan import Plan, Result
 
 if TYPE_CHECKING:
-    from planner.validation.verdict import Verdict
+    pass
 
 STAGE: Final = "@stage"
 """The predicate of stages; declared names do not begin with `@`."""
@@ -123,7 +123,7 @@ _GRANT: Final = "@grant-"
 _FORGO: Final = "@forgo-"
 
 
-def compile_wishes(problem: Problem, *, whole: bool = False) -> Compilation:
+def compile_wishes(problem: Problem, *, whole: bool = False) -> Compiled:
     """Compile the relevant part of `problem`, or the `whole`, to plain ADL without soft goals and constraints.
 
     Special actions, whose names begin with `@`, follow the steps of a plan, and mapping back removes them. In a
@@ -138,7 +138,11 @@ def compile_wishes(problem: Problem, *, whole: bool = False) -> Compilation:
     found = add_stages(plain, special, hard, 1 + len(soft), first_only=True)
     found = _add_to_metric(found, special, plain.metric) if isinstance(plain.metric, NumericMetric) else found
     compiled = found if problem.deadline is None else keep_items_busy(found, problem)
-    return Compilation(compiled, lambda plan: _remove_special_steps(plan, problem))
+    return Compiled(
+        compiled,
+        lambda plan: _remove_special_steps(plan, problem),
+        words=lambda reason: say_of_wishes(reason, problem),
+    )
 
 
 FORGONE: Final = Atom("@forgone")
@@ -202,61 +206,15 @@ def solve_with_wishes(problem: Problem, options: SolveOptions, solve: Solve) -> 
     compiled = compile_wishes(problem)
     if options.engine is not None:
         compiled = replace(compiled, problem=name_stages(compiled.problem))
-    return WishSolver(problem, compiled, options).answer(solve)
+    driver = Driver(problem, options, solve)
+    return driver.finish(driver.ask(compiled), compiled)
 
 
-def value_plan(plan: Plan, verdict: Verdict) -> Plan:
-    """Return `plan` with its utility and forgone wishes, as the plan checker finds them."""
-    wishes = classical_of(plan.problem).wishes
-    if not wishes:
-        return plan
-    lost: list[Number] = [-(wish.utility or 0) for wish in verdict.forgone]
-    return replace(plan, utility=exact_sum([*[wish.utility or 0 for wish in wishes], *lost]), forgone=verdict.forgone)
-
-
-class WishSolver:
-    """One call of `solve` for a compiled problem; hands plans on as those of the declared one, of any kind."""
-
-    def __init__(self, problem: Any, compiled: Compilation, options: SolveOptions) -> None:
-        self.problem = problem
-        self._compiled = compiled
-        self._classical = classical_of(problem)
-        self._options = options
-        self._latest: tuple[Plan | None, Plan | None] = None, None
-
-    def answer(self, solve: Solve) -> Result:
-        """Solve the compiled problem, and return the result for the declared problem."""
-        report = None if self._options.on_progress is None else self._report
-        found = solve(self._compiled.problem, replace(self._options, on_progress=report))
-        result = replace(found, plan=self._map_to_declared(found.plan), reason=self._in_words(found.reason))
-        settled = result.status is Status.SOLVED and result.gap is not None and result.gap <= 0
-        return replace(result, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED) if settled else result
-
-    def verdict(self, plan: Plan) -> Verdict:
-        """Check `plan` with the independent plan checker."""
-        from planner.validation.validate import check_steps
-
-        return check_steps(self.problem, plan)
-
-    def _report(self, progress: Progress) -> None:
-        assert self._options.on_progress is not None
-        self._options.on_progress(replace(progress, plan=self._map_to_declared(progress.plan)))
-
-    def _map_to_declared(self, plan: Plan | None) -> Plan | None:
-        """Map `plan` back, and return the best plan so far: special actions may forgo wishes that hold."""
-        if plan is None or plan is self._latest[0]:
-            return self._latest[1] if plan is not None else None
-        found = self._compiled.map_back(plan)
-        verdict = self.verdict(found)
-        if not verdict.valid:
-            raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-        found, earlier = value_plan(found, verdict), self._latest[1]
-        self._latest = plan, found if earlier is None or found.charge < earlier.charge else earlier
-        return self._latest[1]
-
-    def _in_words(self, reason: str) -> str:
-        """Return `reason` in terms of the declared problem."""
-        monitor = _MONITOR.fullmatch(reason)
-        if monitor is not None:
-            return f"nothing can keep this constraint: {self._classical.constraints[int(monitor[1])]}"
-        return reason
+def say_of_wishes(reason: str, problem: Problem) -> str:
+    """Return `reason`, about a problem without wishes and constraints, in terms of its source `problem`."""
+    monitor = _MONITOR.fullmatch(reason)
+    if monitor is not None:
+        return f"nothing can keep this constraint: {problem.constraints[int(monitor[1])]}"
+    if STAGE in reason:  # wishes can be forgone: only the hard goal keeps the pointer from moving
+        return f"nothing makes this part of the goal true: {problem.goal.hard}"
+    return reason

@@ -8,9 +8,10 @@ changes nothing else, so that it takes no time.
 
 from __future__ import annotations
 
-from planner.compilations import Compilation
+from planner.compilations import Compiled
 from planner.compilations.budgets import compile_budgets
-from planner.compilations.soft_goals import FORGONE, WishSolver, forgo_name, value_plan
+from planner.compilations.driver import Driver, value_plan
+from planner.compilations.soft_goals import FORGONE, forgo_name
 from planner.errors import UnsupportedError
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Action, CostTerm, NumericEffect
@@ -44,8 +45,9 @@ def solve_with_wishes_in_time(problem: Problem, options: SolveOptions, solve: So
     if 0 < len(problem.goal.soft) <= MOST_CHOSEN:
         return _Choices(problem, plain, options, solve).run()
     compiled = compile_soft_goals(plain) if plain.goal.soft else plain
-    mapped = Compilation(compiled, lambda plan: _as_plan_of(problem, plan))
-    return WishSolver(problem, mapped, options).answer(solve)
+    mapped = Compiled(compiled, lambda plan: _as_plan_of(problem, plan))
+    driver = Driver(problem, options, solve)
+    return driver.finish(driver.ask(mapped), mapped)
 
 
 def _as_plan_of(problem: Problem, plan: Plan) -> Plan:

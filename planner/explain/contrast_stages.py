@@ -65,7 +65,7 @@ class ContrastStages:
 
         return qualify(problem, answer(problem, SolveOptions().within(limits)))
 
-    def map_back(self, plan: Plan, source: Any) -> Plan:
+    def lift(self, plan: Plan, source: Any) -> Plan:
         """Return a plan of a problem with foils as one of `source`."""
         return replace(plan, problem=source)
 

@@ -147,7 +147,7 @@ class _Contrast:
         found = self.stages.solve(compiled, self.limits)
         if found.status is Status.UNSOLVABLE and known is None:
             return self._explain_impossible(source, compiled, reasons)
-        mapped = None if found.plan is None else self.stages.map_back(found.plan, source)
+        mapped = None if found.plan is None else self.stages.lift(found.plan, source)
         plans = [each for each in (known, mapped) if each is not None]
         plan = min(plans, key=lambda each: each.charge, default=None)
         bounds = [found.lower_bound, reference.lower_bound if question.restricts else None]

@@ -14,7 +14,8 @@ from fractions import Fraction
 from math import floor
 from random import Random
 
-from planner.compilations import Compilation
+from planner.compilations import Claim, Compiled
+from planner.compilations.driver import Driver
 from planner.compilations.duration_choices import choose_durations
 from planner.errors import UnsupportedError
 from planner.grounding.clocks import separate_clocks
@@ -23,7 +24,7 @@ from planner.grounding.lasting_facts import add_lasting_facts
 from planner.heuristics.critical_path_in_time import bound_makespan
 from planner.jit.library import Call
 from planner.lightweight import Final, dataclass, field, replace
-from planner.limits import STOPS, Limits, stop_reason
+from planner.limits import STOPS, stop_reason
 from planner.model.arithmetic import as_number, evaluate, exact_value
 from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.model.domain import creates_objects
@@ -39,7 +40,6 @@ from planner.plan import (
     StoppedBy,
     unsupported_result,
 )
-from planner.portfolio.search_history import Recorder
 from planner.portfolio.timed_incumbent import NO_PROOF, TimedIncumbent
 from planner.portfolio.timed_searches import (
     PROOF_ACTIONS,
@@ -57,7 +57,7 @@ from planner.scheduling.shorten_durations import shorten_durations
 from planner.search.temporal_search_compiled import TemporalBestFirst
 from planner.search.timed_sequences_compiled import SequenceSpace
 from planner.semantics.durations import SEPARATION
-from planner.semantics.snap_actions import SnapProblem, make_snap_problem, name_as_declared
+from planner.semantics.snap_actions import make_snap_problem, name_as_declared
 from planner.semantics.undefined_values import name_lacking
 from planner.task.ground_task import INFINITY
 from planner.task.numeric_task_compiled import NumericSpace, pack_numeric_task
@@ -107,7 +107,7 @@ def solve_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Res
     try:
         choices = choose_durations(problem)
         if choices is not None:
-            return _ChosenDurations(problem, choices, options, answer).run()
+            return _solve_by_choices(problem, choices, options, answer)
         return _TemporalPortfolio(TimedIncumbent(problem, make_snap_problem(problem), options), answer).run()
     except UnsupportedError as error:
         return unsupported_result(name_as_declared(error.construct, problem), error.hint)
@@ -161,57 +161,27 @@ def find_rates(problem: Problem) -> Rates | None:
     return Rates(time, Fraction(0) if is_fluent else cost) if is_linear and min(time, cost) >= 0 else None
 
 
-@dataclass(slots=True)
-class _ChosenDurations:
-    """Solves `problem`, whose effects depend on durations that plans choose, by a few of these durations.
+def _solve_by_choices(problem: Problem, choices: Compiled, options: SolveOptions, answer: Solve) -> Result:
+    """Solve `problem`, whose effects depend on durations that plans choose, by `choices`, a few of these durations.
 
-    Plans of `choices` are mapped back, and their chosen durations shortened. Nothing is proved.
+    The chosen durations of plans are shortened where that is possible. Nothing is proved but by a bound.
     """
+    snap = make_snap_problem(problem)
 
-    problem: Problem
-    choices: Compilation
-    options: SolveOptions
-    answer: Solve
-    snap: SnapProblem = field(init=False)
-    best: Plan | None = None
-    limits: Limits = field(init=False)
-    recorder: Recorder = field(default_factory=Recorder)
-
-    def __post_init__(self) -> None:
-        self.snap = make_snap_problem(self.problem)
-        self.limits = self.options.limits()
-
-    def run(self) -> Result:
-        """Search until a first plan where no more is asked for, or a limit."""
-        snap = make_snap_problem(self.choices.problem)
-        options = replace(self.options, on_progress=self._report)
-        best = TimedIncumbent(self.choices.problem, snap, options, is_partial=True)
-        result = _TemporalPortfolio(best, self.answer).run()
-        if result.plan is not None:
-            self._take(result.plan)
-        if result.plan is not None and self.best is None:
-            return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, None, None, result.statistics, NO_PROOF[True])
-        self.recorder.take_turns(result.history, 0.0)
-        return self.recorder.finish(self.limits.elapsed, replace(result, plan=self.best))
-
-    def _report(self, progress: Progress) -> None:
-        if progress.plan is None or not self._take(progress.plan):
-            return
-        self.recorder.note_progress(self.limits.elapsed, self.best, progress.lower_bound, progress.statistics)
-        if self.options.on_progress is not None:
-            self.options.on_progress(replace(progress, plan=self.best))
-
-    def _take(self, chosen: Plan) -> bool:
-        """Take the plan that `chosen` stands for, if it is better than the best one so far."""
-        plan = price_plan(self.choices.map_back(chosen))
-        if not check_steps(self.problem, plan).valid:
-            return False
+    def lift(plan: Plan) -> Plan:
+        found = price_plan(choices.lift(plan))
+        if not check_steps(problem, found).valid:
+            return found
         until = time.thread_time() + SHORTENING_SECONDS
-        plan = shorten_durations(plan, self.snap, lambda: time.thread_time() < until)
-        if self.best is not None and self.best.cost <= plan.cost:
-            return False
-        self.best = plan
-        return True
+        return shorten_durations(found, snap, lambda: time.thread_time() < until)
+
+    def search(chosen: Problem, given: SolveOptions) -> Result:
+        best = TimedIncumbent(chosen, make_snap_problem(chosen), given, is_partial=True)
+        return _TemporalPortfolio(best, answer).run()
+
+    driver = Driver(problem, options, search)
+    compiled = replace(choices, lift=lift, claim=Claim(plans=False, unsolvable=False, doubt=NO_PROOF[True]))
+    return driver.finish(driver.ask(compiled), compiled)
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from planner.compilations.soft_goals import value_plan
+from planner.compilations.driver import value_plan
 from planner.errors import DocumentError, InputError, PlanError
 from planner.language.declare import Domain
 from planner.language.declare.atom_syntax import NotationError, parse_atom

@@ -22,22 +22,21 @@ from decimal import Decimal
 from heapq import heapify, heappop, heappush
 from operator import le
 
-from planner.compilations import reserve_name
+from planner.compilations import Claim, Compiled, reserve_name
 from planner.compilations.adl import list_busy_items
 from planner.compilations.budgets import with_budgets
+from planner.compilations.driver import Driver
 from planner.compilations.trajectory_constraints import is_monitor
 from planner.errors import PlanError, UnsupportedError
 from planner.grounding.action_tables import common_resolution
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics.relaxation import relax
 from planner.lightweight import Final, dataclass, replace
-from planner.limits import Limits
 from planner.model import Number, Problem
 from planner.model.problem import is_temporal
 from planner.options import Solve, SolveOptions
-from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact
+from planner.plan import Plan, Result, Status, exact
 from planner.portfolio.portfolio import run_portfolio
-from planner.portfolio.search_history import Recorder
 from planner.portfolio.tiers import Contender, take_turns
 from planner.portfolio.workplace import Workplace
 from planner.resources.label_setting import ResourceLimits, Rest, Vector
@@ -54,12 +53,16 @@ from planner.semantics.durations import least_duration, least_term
 from planner.semantics.simulation import price_steps
 from planner.task.ground_task import INFINITY, State, Task, bits, facts_of
 from planner.task.successor_generator import Space
-from planner.validation.validate import check_steps
 
 SECONDS: Final = "seconds"
 """Name of the resource that stands for the duration of steps in a sequence."""
 OVERLAPPING_LIMIT: Final = 30.0
 """Time limit, in seconds, of the search in time that follows the other ones where there is no limit: it may not end."""
+
+LATE: Final = "the plan without a deadline is late"
+IN_TURN: Final = "only plans whose steps are taken in turn were searched for"
+OVERLAPPING: Final = "plans whose steps overlap were not searched to the end"
+"""Why the answer of a stage is none about all plans."""
 
 
 def solve_sequentially(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
@@ -71,68 +74,40 @@ def solve_sequentially(problem: Problem, options: SolveOptions, solve: Solve) ->
     where no such plan is known, solve it as a problem in time, whose steps may overlap. Plans of the later stages are
     proved optimal if they meet the bound.
     """
-    limits, report, recorder = options.limits(), options.on_progress, Recorder()
-    free = solve(replace(problem, deadline=None), options.within(limits, 1 / 2, on_progress=None))
-    if free.status in (Status.UNSOLVABLE, Status.UNSUPPORTED):
-        return free
-    early = _for_problem(free.plan, problem)
-    early = None if early is None or not check_steps(problem, early).valid else early
-    if early is not None and free.status is Status.OPTIMAL:
-        return replace(free, plan=early)
-    recorder.note_progress(limits.elapsed, early, free.lower_bound, free.statistics)
-    recorder.take_turns(free.history, 0.0)
-
-    def report_sequence(progress: Progress) -> None:
-        plan = _for_problem(progress.plan, problem)
-        recorder.note_progress(limits.elapsed, plan, free.lower_bound, progress.statistics)
-        if report is not None:
-            report(replace(progress, plan=plan, lower_bound=free.lower_bound))
-
-    began = limits.elapsed
-    found = solve(make_sequential(problem), options.within(limits, 1 / 2, on_progress=report_sequence))
-    recorder.take_turns(found.history, began)
-    if early is None and found.plan is None:
-        overlapping = _solve_in_time(problem, limits, options, solve)
-        if overlapping is not None:
-            reason = "plans whose steps overlap were not searched to the end"
-            found = replace(
-                found, status=Status.SOLVED, plan=overlapping, stopped_by=StoppedBy.INCOMPLETE, reason=reason
-            )
-    if early is not None and (found.plan is None or early.charge < found.plan.charge):
-        found = replace(found, status=Status.SOLVED, plan=early, stopped_by=free.stopped_by, reason=free.reason)
-    plan = _for_problem(found.plan, problem)
-    answer = _apply_bound(replace(found, plan=plan, lower_bound=free.lower_bound))
-    return recorder.finish(limits.elapsed, answer)
+    driver = Driver(problem, options, solve)
+    lift = _lift_to(problem)
+    free = Compiled(replace(problem, deadline=None), lift, Claim(plans=False, doubt=LATE))
+    found = driver.ask(free, driver.limits.share(1 / 2))
+    if found.status is Status.UNSUPPORTED:
+        return found
+    if driver.is_optimal or found.status is Status.UNSOLVABLE:
+        return driver.finish(found, free)
+    compiled = Compiled(make_sequential(problem), lift, Claim(bounds=False, unsolvable=False, doubt=IN_TURN))
+    found = driver.ask(compiled, driver.limits.share(1 / 2))
+    overlapping = _overlap(problem) if driver.plan is None else None
+    if overlapping is not None:
+        compiled = overlapping
+        found = driver.ask(compiled, driver.limits.part(OVERLAPPING_LIMIT if options.time_limit is None else None))
+    return driver.finish(found, compiled)
 
 
-def _solve_in_time(problem: Problem, limits: Limits, options: SolveOptions, solve: Solve) -> Plan | None:
-    """Return a plan of `problem` whose steps may overlap; None where planning in time finds none or does not take it.
+def _overlap(problem: Problem) -> Compiled | None:
+    """Compile to a problem in time, whose steps may overlap; return None where planning in time does not take it.
 
     A capacity that nothing holds is what asks for a plan in time.
     """
     if is_temporal(problem) or problem.goal.soft or problem.constraints or problem.budgets:
         return None
     name = reserve_name("@clock", {name for action in problem.domain.actions.values() for name in action.holds})
-    part = limits.part(OVERLAPPING_LIMIT if limits.time_limit is None else None)
-    found = solve(replace(problem, capacity={name: 1}), options.within(part, on_progress=None))
-    if found.plan is None:
-        return None
-    plan = Plan(found.plan.steps, problem)
-    with suppress(PlanError, UnsupportedError):
-        plan = replace(plan, steps=price_steps(replace(problem, deadline=None), plan.steps))
-        return plan if check_steps(problem, plan).valid else None
-    return None
+    free = replace(problem, deadline=None)
 
+    def lift(plan: Plan) -> Plan:
+        with suppress(PlanError, UnsupportedError):
+            return Plan(price_steps(free, plan.steps), problem)
+        return Plan(plan.steps, problem)
 
-def _apply_bound(found: Result) -> Result:
-    """Return the answer for sequences of steps as the answer for all plans, with what the bound proves."""
-    if found.plan is not None and found.lower_bound is not None and found.plan.charge <= found.lower_bound:
-        return replace(found, status=Status.OPTIMAL)
-    if found.status not in (Status.OPTIMAL, Status.UNSOLVABLE):
-        return found
-    status = Status.UNKNOWN if found.plan is None else Status.SOLVED
-    reason = "only plans whose steps are taken in turn were searched for"
-    return replace(found, status=status, stopped_by=StoppedBy.INCOMPLETE, reason=reason)
+    compiled = replace(problem, capacity={name: 1})
+    return Compiled(compiled, lift, Claim(plans=False, bounds=False, unsolvable=False, doubt=OVERLAPPING))
 
 
 def make_sequential(problem: Problem) -> Problem:
@@ -148,8 +123,8 @@ def make_sequential(problem: Problem) -> Problem:
     return replace(limited, domain=replace(domain, actions=actions), deadline=None)
 
 
-def _for_problem(plan: Plan | None, problem: Problem) -> Plan | None:
-    return None if plan is None else replace(plan, problem=problem)
+def _lift_to(problem: Problem) -> Callable[[Plan], Plan]:
+    return lambda plan: replace(plan, problem=problem)
 
 
 Times = Mapping[int, int]

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from executor.agent.foreign_plans.parse_steps import ForeignStep, read_calls, resolve_calls
 from executor.tools.world import domain_model_of
+from planner.compilations.driver import value_plan
 from planner.compilations.object_creation import for_steps
-from planner.compilations.soft_goals import value_plan
 from planner.errors import InputError, kind_of
 from planner.language.declare import Domain
 from planner.lightweight import dataclass, field, replace

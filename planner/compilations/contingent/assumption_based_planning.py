@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 
-from planner.compilations import Compilation, reserve_name
+from planner.compilations import Compiled, reserve_name
 from planner.compilations.budgets import budget_spending
 from planner.compilations.contingent.knowledge import (
     Translation,
@@ -22,7 +22,7 @@ from planner.compilations.contingent.knowledge import (
     prepare_translation,
     rename,
 )
-from planner.compilations.soft_goals import value_plan
+from planner.compilations.driver import value_plan
 from planner.lightweight import Final, dataclass, field, replace
 from planner.model.actions import Action, Literal, When
 from planner.model.domain import Function
@@ -187,16 +187,16 @@ IN_NO_CASE: Final = "no plan reaches the goal, however the unknown facts turn ou
 CARELESS: Final = "no plan is known in which no irreversible step rests on what could be looked at before"
 
 
-def compile_unknown(problem: Problem, asked: Translation, surprise: Number | None) -> Compilation:
+def compile_unknown(problem: Problem, asked: Translation, surprise: Number | None) -> Compiled:
     """Compile unknown facts to actions that suppose them; plans map back to plans with suppositions."""
     made = add_suppositions(asked, asked.knowing(), surprise)
 
-    def map_back(plan: Plan) -> Plan:
+    def lift(plan: Plan) -> Plan:
         steps, supposed = made.without(plan.steps)
         expected = tuple([Supposition(fact, holds) for fact, holds in supposed.items()])
         return Plan(steps, problem, suppositions=expected)
 
-    return Compilation(made.problem, map_back)
+    return Compiled(made.problem, lift)
 
 
 def solve_with_unknown(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
@@ -248,7 +248,7 @@ class _Searches:
         if self._is_optimal or safe.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
             return self._answer(safe)
         compiled = compile_unknown(self._problem, self._asked, price_of_surprise(lucky, _charge(safe)))
-        found = self._search(compiled.problem, 1, lambda plan: self._keep(compiled.map_back(plan)))
+        found = self._search(compiled.problem, 1, lambda plan: self._keep(compiled.lift(plan)))
         self._plan = self._plan or fallback
         return self._answer(found)
 

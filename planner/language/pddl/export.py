@@ -109,7 +109,7 @@ class Export:
     added: frozenset[str] = frozenset()
     """Actions whose steps plans of `source` lack: they look at deadlines of goals."""
 
-    def map_back(self, step: Step) -> Step:
+    def lift(self, step: Step) -> Step:
         """Map `step` of the files to the step of `source`, with its cost there.
 
         Raises `PlanError` for actions and objects that the files do not have.
@@ -130,7 +130,7 @@ class Export:
         """Read a plan for the files, and map it to a plan for `source`; raises `PlanError`."""
         plan = read_plan(text, self.written, source)
         kept = [number for number, step in enumerate(plan.steps) if step.action not in self.added]
-        steps = tuple([self.map_back(plan.steps[number]) for number in kept])
+        steps = tuple([self.lift(plan.steps[number]) for number in kept])
         if not plan.times:
             return Plan(steps, self.source)
         return price_plan(Plan(steps, self.source, times=tuple([plan.times[number] for number in kept])))

@@ -105,7 +105,7 @@ def test_every_form_of_a_problem_says_what_ran(block):
         assert transition_system(plain, MOST_STATES) == expected
         written = export(problem, "adl")
         read = parse_problem(written.problem, parse_domain(written.domain))
-        assert transition_system(read, MOST_STATES, label=written.map_back) == expected
+        assert transition_system(read, MOST_STATES, label=written.lift) == expected
         for write in (write_yaml, write_json):
             (again,) = read_documents(write(problem)).problems
             assert (again.ran, again.initial) == (problem.ran, problem.initial)

@@ -10,7 +10,7 @@ from random_tasks import with_random_constraints, with_random_wishes
 
 from benchmarks.random_problems import ALL, random_problem
 from planner import Status, load, solve, validate
-from planner.compilations import Compilation
+from planner.compilations import Compiled
 from planner.compilations.object_creation import compile_object_creation
 from planner.compilations.passes import compile_away
 from planner.compilations.soft_goals import compile_wishes
@@ -20,7 +20,7 @@ from planner.solve import answer
 
 
 def same_steps(problem, *removed):
-    return Compilation(compile_away(problem, *removed), lambda plan: plan)
+    return Compiled(compile_away(problem, *removed), lambda plan: plan)
 
 
 COMPILATIONS = {
@@ -45,7 +45,7 @@ def test_plans_of_compiled_problems_map_back(name, block):
             assert found.status is Status.UNSOLVABLE
             assert solve(problem, time_limit=10).plan is None, seed
         else:
-            plan = compiled.map_back(found.plan)
+            plan = compiled.lift(found.plan)
             assert plan.problem is problem or name != "wishes"
             verdict = validate(problem, plan.steps)
             assert verdict.valid, (seed, verdict.reason)
@@ -55,6 +55,6 @@ def test_plans_of_compiled_problems_map_back(name, block):
 def test_plans_with_placeholders_map_back():
     problem = load("helpdesk", "new-account")
     compiled = compile_object_creation(problem, 3)
-    plan = compiled.map_back(solve(compiled.problem, time_limit=10).expect_plan())
+    plan = compiled.lift(solve(compiled.problem, time_limit=10).expect_plan())
     assert plan.problem is problem
     assert validate(problem, plan).valid

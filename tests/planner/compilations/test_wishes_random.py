@@ -12,7 +12,7 @@ from random_tasks import with_random_constraints, with_random_wishes
 
 from benchmarks.random_problems import ALL, random_problem
 from planner import Status, solve, validate
-from planner.compilations.soft_goals import value_plan
+from planner.compilations.driver import value_plan
 from planner.model import Goal
 
 

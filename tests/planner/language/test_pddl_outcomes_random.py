@@ -77,7 +77,7 @@ def test_what_is_read_comes_out_as_it_did(seed: int) -> None:
         return fact.predicate in problem.domain.predicates
 
     ours = process(problem, told, shown)
-    theirs = process(again, lambda step: told(written.map_back(step)), shown)
+    theirs = process(again, lambda step: told(written.lift(step)), shown)
     assert ours == theirs
 
 

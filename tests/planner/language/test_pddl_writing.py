@@ -270,14 +270,14 @@ class TestNames:
             assert text in written.domain
         assert "(:objects hall - room-2 lab-1-2 lab-1 - room)" in written.problem
         assert "(hall-2)" in written.domain
-        assert written.map_back(Step("SEND-MAIL-2", ("hall", "lab-1-2"))) == Step("Send Mail", ("hall", "Lab 1"), 1)
+        assert written.lift(Step("SEND-MAIL-2", ("hall", "lab-1-2"))) == Step("Send Mail", ("hall", "Lab 1"), 1)
 
     def test_steps_that_the_files_do_not_have(self) -> None:
         written = export(ONE)
         with pytest.raises(PlanError, match="the exported problem has no action 'fly'"):
-            written.map_back(Step("fly"))
+            written.lift(Step("fly"))
         with pytest.raises(PlanError, match="the exported problem has no object 'nowhere'"):
-            written.map_back(Step("move", ("r", "hall", "nowhere")))
+            written.lift(Step("move", ("r", "hall", "nowhere")))
 
 
 class TestCosts:
@@ -314,13 +314,13 @@ class TestCosts:
         domain = one_action(Action("a", (X,), P, (Q,), cost=(7,)))
         problem = Problem("p", domain, (Object("o"),), metric=Metric.LENGTH)
         assert "total-cost" not in export(problem).domain
-        assert export(problem).map_back(Step("a", ("o",))).cost == 1
+        assert export(problem).lift(Step("a", ("o",))).cost == 1
 
     def test_costs_are_left_out_on_request(self) -> None:
         written = export(ONE, costs=False)
         assert "(distance" not in written.domain + written.problem
         assert "(has-distance ?x ?y)" in written.domain  # what has no cost is applicable nowhere
-        assert written.map_back(Step("move", ("r", "hall", "lab"))).cost == Decimal("3.5")
+        assert written.lift(Step("move", ("r", "hall", "lab"))).cost == Decimal("3.5")
 
     def test_costs_that_python_computes_become_a_table_of_what_can_be_reached(self) -> None:
         def cost(name: str) -> int:
@@ -336,7 +336,7 @@ class TestCosts:
             (Atom("cost-of-a", ("far",)), 6),
         }
         assert "(has-cost-a ?x)\n      (p ?x)" in written.domain
-        assert written.map_back(Step("a", ("far",))) == Step("a", ("far",), 6)
+        assert written.lift(Step("a", ("far",))) == Step("a", ("far",), 6)
 
 
 class TestPlainTypes:

@@ -27,7 +27,7 @@ def check_round_trip(problem):
         read = parse_problem(written.problem, domain)
 
         def label(step, written=written):
-            source = written.map_back(step)
+            source = written.lift(step)
             assert step.cost == source.cost * written.resolution
             return source
 

@@ -14,7 +14,7 @@ from random_tasks import with_random_constraints, with_random_wishes
 
 from benchmarks.random_problems import ALL, random_problem
 from planner import candidates
-from planner.compilations.soft_goals import value_plan
+from planner.compilations.driver import value_plan
 from planner.plan import Plan
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import make_checker

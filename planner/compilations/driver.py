@@ -1,0 +1,103 @@
+"""The driver: solves a problem by compiled ones, and keeps of their answers what each claims to say of the problem.
+
+The driver lifts plans, lets the plan checker judge them, and keeps each that is better than the best so far. It keeps
+the bounds that are claimed to hold for all plans. The status follows from both.
+"""
+
+from __future__ import annotations
+
+from planner.compilations import Compiled
+from planner.lightweight import Any, replace
+from planner.limits import Limits
+from planner.model.formulas import Number
+from planner.options import Solve, SolveOptions
+from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact_sum
+from planner.portfolio.search_history import Recorder
+from planner.problem_kinds import classical_of
+from planner.validation.verdict import Verdict
+
+
+def value_plan(plan: Plan, verdict: Verdict) -> Plan:
+    """Return `plan` with its utility and forgone wishes, as the plan checker finds them."""
+    wishes = classical_of(plan.problem).wishes
+    if not wishes:
+        return plan
+    lost: list[Number] = [-(wish.utility or 0) for wish in verdict.forgone]
+    return replace(plan, utility=exact_sum([*[wish.utility or 0 for wish in wishes], *lost]), forgone=verdict.forgone)
+
+
+class Driver:
+    """The best plan of `problem` and the bound so far, while `solve` answers problems that are compiled from it."""
+
+    def __init__(self, problem: Any, options: SolveOptions, solve: Solve) -> None:
+        self.problem = problem
+        self.options = options
+        self.limits = options.limits()
+        self.plan: Plan | None = None
+        self.bound: Number | None = None
+        self._solve = solve
+        self._recorder = Recorder()
+        self._latest: Plan | None = None
+
+    def check_plan(self, plan: Plan) -> Verdict:
+        """Check `plan` with the plan checker."""
+        from planner.validation.validate import check_steps
+
+        return check_steps(self.problem, plan)
+
+    def ask(self, compiled: Compiled, limits: Limits | None = None, **changes: Any) -> Result:
+        """Solve the compiled problem within `limits`, with `changes` of the options; keep what holds of the source.
+
+        Return the answer about the compiled problem.
+        """
+
+        def report(progress: Progress) -> None:
+            self._keep(compiled, progress.plan, progress.lower_bound)
+            self._recorder.note_progress(self.limits.elapsed, self.plan, self.bound, progress.statistics)
+            if self.options.on_progress is not None:
+                self.options.on_progress(
+                    replace(progress, plan=self.plan, lower_bound=self.bound, elapsed=self.limits.elapsed)
+                )
+
+        began = self.limits.elapsed
+        options = self.options.within(limits or self.limits, on_progress=report, **changes)
+        found = self._solve(compiled.problem, options)
+        self._recorder.take_turns(found.history, began)
+        self._keep(compiled, found.plan, found.lower_bound)
+        return found
+
+    def _keep(self, compiled: Compiled, plan: Plan | None, bound: Number | None) -> None:
+        if bound is not None and compiled.claim.bounds and (self.bound is None or bound > self.bound):
+            self.bound = bound
+        if plan is None or plan is self._latest:
+            return
+        self._latest = plan
+        lifted = compiled.lift(plan)
+        verdict = self.check_plan(lifted)
+        if not verdict.valid and compiled.claim.plans:
+            raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
+        lifted = value_plan(lifted, verdict)
+        if verdict.valid and (self.plan is None or lifted.charge < self.plan.charge):
+            self.plan = lifted
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether no plan is charged less than the best one."""
+        return self.plan is not None and self.bound is not None and self.plan.charge <= self.bound
+
+    def finish(self, found: Result, compiled: Compiled) -> Result:
+        """Return the answer about the problem, after `found`, the last answer, which is about `compiled`."""
+        claim, reason = compiled.claim, compiled.words(found.reason)
+        if found.status is Status.UNSUPPORTED and claim.plans and self.plan is None:
+            return replace(found, reason=reason)
+        status, stopped_by = Status.UNKNOWN if self.plan is None else Status.SOLVED, found.stopped_by
+        if self.is_optimal or (found.status is Status.OPTIMAL and claim.plans and claim.bounds):
+            status, stopped_by = Status.OPTIMAL, StoppedBy.EXHAUSTED
+        elif found.status is Status.UNSOLVABLE and claim.unsolvable and self.plan is None:
+            status = Status.UNSOLVABLE
+        elif found.status in (Status.OPTIMAL, Status.UNSOLVABLE, Status.UNSUPPORTED):
+            stopped_by, reason = StoppedBy.INCOMPLETE, claim.doubt
+        answer = replace(
+            found, status=status, stopped_by=stopped_by, plan=self.plan, lower_bound=self.bound, reason=reason
+        )
+        return self._recorder.finish(self.limits.elapsed, answer)
