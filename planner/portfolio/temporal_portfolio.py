@@ -45,6 +45,7 @@ from planner.portfolio.timed_searches import (
     PROOF_ACTIONS,
     EpochSearch,
     MakespanProof,
+    complete_happenings,
     read_happenings,
     seconds_of,
     take_nothing,
@@ -465,8 +466,9 @@ class _TemporalPortfolio:
         return found
 
     def _bound_costs(self, rates: Rates) -> Iterator[None]:
-        """Bound what steps cost by that of happenings without time, for longer and longer."""
+        """Bound costs by those of happenings without time, for longer and longer; schedule the cheapest."""
         from planner.compilations.costs_of_happenings import price_happenings
+        from planner.scheduling.waiting import wait_in_turn
 
         happenings = price_happenings(self.best.problem)
         seconds = SLICE * self._scale()
@@ -476,6 +478,11 @@ class _TemporalPortfolio:
                 self.best.no_plan = True
             if found.lower_bound is not None:
                 self.best.bound = max(self.best.bound or 0, rates.price(self.seconds, found.lower_bound))
+            if found.plan is not None:
+                steps, sequence = complete_happenings(self.best.problem, self.best.snap, found.plan.steps)
+                for each in (sequence, wait_in_turn(self.best.problem, self.best.snap, steps)):
+                    if each is not None:
+                        self.best.take_happenings(steps, each, "costs")
             if found.stopped_by is not StoppedBy.TIME:
                 return
             yield

@@ -12,6 +12,7 @@ from math import ceil
 from planner.lightweight import Final, dataclass, field, replace
 from planner.model.arithmetic import as_number, exact_value
 from planner.model.formulas import Number
+from planner.model.problem import Problem
 from planner.plan import Plan, Step, StepTime
 from planner.portfolio.timed_incumbent import TimedIncumbent
 from planner.scheduling.happening_schedule import END, EVENT, START, Moment
@@ -154,20 +155,39 @@ def seconds_of(ticks: int, resolution: int) -> Number:
 
 def read_happenings(task: TemporalTask, snap: SnapProblem, actions: Sequence[int]) -> tuple[list[Step], list[Moment]]:
     """Return the steps whose happenings are `actions` of the ground task, and the happenings in their order."""
+    return read_snaps(snap, [task.source.task.actions[number].step for number in actions])
+
+
+def complete_happenings(
+    problem: Problem, snap: SnapProblem, happenings: Sequence[Step]
+) -> tuple[list[Step], list[Moment]]:
+    """Return what `read_snaps` does, and after it the ends and the changes at known times that it leaves out."""
+    steps, sequence = read_snaps(snap, happenings)
+    there = set(sequence)
+    lasting = [place for place, step in enumerate(steps) if snap.actions[step.action].end]
+    changes = sorted(range(len(problem.timed)), key=lambda place: problem.timed[place].time)
+    rest = [*[Moment(END, place) for place in lasting], *[Moment(EVENT, place) for place in changes]]
+    return steps, [*sequence, *[each for each in rest if each not in there]]
+
+
+def read_snaps(snap: SnapProblem, happenings: Sequence[Step]) -> tuple[list[Step], list[Moment]]:
+    """Return the steps of which `happenings`, as steps of the snap problem, are starts and ends, and their order."""
     starts = {moments.start: name for name, moments in snap.actions.items()}
     ends = {moments.end: name for name, moments in snap.actions.items() if moments.end}
     steps: list[Step] = []
     sequence: list[Moment] = []
     running: dict[Step, int] = {}
-    for number in actions:
-        step = replace(task.source.task.actions[number].step, cost=0)
+    for each in happenings:
+        step = replace(each, cost=0)
         if step.action in starts:
             declared = replace(step, action=starts[step.action])
             running[declared] = len(steps)
             sequence.append(Moment(START, len(steps)))
             steps.append(declared)
         elif step.action in ends:
-            sequence.append(Moment(END, running.pop(replace(step, action=ends[step.action]))))
+            place = running.pop(replace(step, action=ends[step.action]), None)
+            if place is not None:
+                sequence.append(Moment(END, place))
         elif step.action in snap.events:
             sequence.append(Moment(EVENT, snap.events.index(step.action)))
     return steps, sequence
