@@ -120,7 +120,7 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
     best: list[Plan] = []
     limits, recorder = options.limits(), Recorder()
     is_cost, are_all = isinstance(classical.metric, Metric), _are_all_plans(problem)
-    is_bounded = is_cost and are_all
+    is_bounded, least = is_cost and are_all, None
 
     def take(plan: Plan | None) -> bool:
         timed = None if plan is None else schedule_tasks(problem, plan)
@@ -141,15 +141,18 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
         found = answer(each, options.within(limits.part(seconds), on_progress=report))
         recorder.take_turns(found.history, began)
         take(found.plan)
+        if each is sequential and are_all:
+            if found.status is Status.UNSOLVABLE:
+                return found
+            least, is_bounded = found.lower_bound, False  # with a clock, no steps overlap: that bounds nothing
         if best:
-            least = found.lower_bound if are_all else None
             bound = least if is_cost else _bound_makespan(problem, least, limits)
             return recorder.finish(limits.elapsed, _answer(best[-1], bound, found))
-    if found.plan is None and (found.status is not Status.UNSOLVABLE or are_all or _is_unreachable(problem, limits)):
+    if found.plan is None and (found.status is not Status.UNSOLVABLE or _is_unreachable(problem, limits)):
         return found
-    least, deadline = bound_time_of_tasks(problem), classical.deadline
-    if deadline is not None and deadline < least < INFINITY:
-        late = f"every plan takes at least {least:g} s, and the deadline is {deadline} s"
+    shortest, deadline = bound_time_of_tasks(problem), classical.deadline
+    if deadline is not None and deadline < shortest < INFINITY:
+        late = f"every plan takes at least {shortest:g} s, and the deadline is {deadline} s"
         return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, statistics=found.statistics, reason=late)
     reason = NO_SEQUENCE if found.plan is None else NONE_IN_TIME
     return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, statistics=found.statistics, reason=reason)
@@ -183,7 +186,8 @@ def _choose_searches(
 ) -> Iterator[tuple[HtnProblem, float | None]]:
     """Yield the problems of sequences to search, until one has a plan, and how many seconds each may take."""
     timed = problem.classical
-    if not timed.timed or not has_known_durations(timed.domain):
+    has_clock = timed.timed or timed.deadline is not None
+    if not has_clock or not has_known_durations(timed.domain):
         yield sequential, None
         return
     yield sequential, FIRST_SHARE * (limits.time_limit or ASSUMED_LIMIT)
@@ -291,6 +295,11 @@ def schedule_tasks(problem: HtnProblem, plan: Plan) -> Plan | None:
             early = order_by_epochs(classical, snap, steps, ordered)
         sequences = [each for each in (sequence, early) if each is not None and _has_all(each, snap)]
         found = [_time(problem, plan, find_times(classical, snap, steps, each, ordered)) for each in sequences]
+        if classical.timed and all(
+            each is None for each in found
+        ):  # methods may require what a change at a known time brings
+            kept = [find_times(classical, snap, steps, each, ordered, keeps_changes=True) for each in sequences]
+            found = [_time(problem, plan, each) for each in kept]
     except PlanError:
         return None
     return min([each for each in found if each is not None], key=lambda each: each.cost, default=None)

@@ -288,14 +288,23 @@ def find_times(
     before: Iterable[tuple[int, int]] = (),
     *,
     durations: Mapping[int, Number] = MappingProxyType({}),
+    keeps_changes: bool = False,
     check: Callable[[], None] = never,
 ) -> list[StepTime] | None:
     """Return the earliest time of each of `steps` that `sequence` allows; None where there are none.
 
     Of each pair of steps in `before`, by their places, the first ends before the second starts. Steps with a place in
-    `durations` last so many seconds. `check` and errors are those of `make_network`.
+    `durations` last so many seconds. With `keeps_changes`, each step starts after all changes at known times that come
+    before it in `sequence`. `check` and errors are those of `make_network`.
     """
     network = make_network(problem, snap, steps, sequence, durations=durations, check=check)
+    if keeps_changes:
+        latest: Number | None = None
+        for each in sequence:
+            if each.kind == EVENT:
+                latest = problem.timed[each.number].time
+            elif each.kind == START and latest is not None:
+                network.add(0, network.starts[each.number], network.ticks(latest) + network.ticks(SEPARATION))
     for first, second in before:
         network.add(network.ends[first], network.starts[second], 0)
     times = network.earliest()
