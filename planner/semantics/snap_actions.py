@@ -97,6 +97,10 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
             lasting = uses.guard_formula(throughout, action)
             actions[names[2]] = Action(names[2], action.parameters, lasting, cost=())
         snaps[name] = SnapAction(*names) if throughout != TRUE else SnapAction(*names[:2])
+    for name, action in domain.actions.items():
+        if action.after:
+            needed = tuple([_name_last(pattern, snaps) for pattern in action.after])
+            actions[snaps[name].start] = replace(actions[snaps[name].start], after=needed)
     events = []
     for number, effect in enumerate(problem.timed, start=1):
         events.append(_choose_name(f"event {number}", taken))
@@ -110,7 +114,14 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
     plain = Problem(
         problem.name, snapped, problem.objects, problem.initial, problem.goal, values, unknown=problem.unknown
     )
-    return SnapProblem(replace(plain, ran=problem.ran), snaps, tuple(events))
+    ran = tuple([_name_last(step, snaps) for step in problem.ran])
+    return SnapProblem(replace(plain, ran=ran), snaps, tuple(events))
+
+
+def _name_last(step: Atom, snaps: Mapping[str, SnapAction]) -> Atom:
+    """Return the last moment of `step`: a step has run when it has ended."""
+    snap = snaps.get(step.predicate)
+    return step if snap is None else Atom(snap.end or snap.start, step.args)
 
 
 def takes_no_time(action: Action) -> bool:
