@@ -157,7 +157,7 @@ OBJECTIVES: Final = ("success", "cost", "utility")
 POLICY_SEARCHES: Final = "For policies: vi, lao, plans or mcts."
 """The part of the help on `--search` about policies; written here so that no policy search is loaded for the help."""
 POLICY_OPTIONS: Final = (
-    "domain problem objective penalty search simulations seed budget deadline soft time_limit memory_limit plan_file"
+    "domain problem objective penalty search simulations seed exploration budget deadline soft time_limit memory_limit plan_file"
     " json quiet"
 )
 """The options of `solve` that apply to policies."""
@@ -197,6 +197,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--simulations", type=read_whole_number, metavar="N", help=about)
     about = "Seed of the random choices of a search (default: %(default)s)."
     parser.add_argument("--seed", type=read_whole_number, default=0, metavar="N", help=about)
+    about = "Weight of rarely tried steps in '--search mcts' for policies (default: 0.3)."
+    parser.add_argument("--exploration", type=read_amount, metavar="N", help=about)
     options.add_plain(parser)
     about = "Tell the search debugger at URL, on this machine, of each expansion; implies --plain."
     parser.add_argument("--search-tree-dump", metavar="URL", help=about)
@@ -222,6 +224,8 @@ def run(started: float, given: Namespace) -> Exit:
         return run_objective(started, given)
     if given.penalty is not None:
         raise InputError("--penalty is for policies", hint="add '--objective cost'")
+    if given.exploration is not None:
+        raise InputError("--exploration is for policies", hint="add '--objective success --search mcts'")
     if given.candidates is not None or given.within is not None:
         return run_candidates(started, given)
     for name in ("orders", "wasteful", "fill", "diverse", "least", "rank", "rule", "pareto"):
@@ -442,6 +446,7 @@ def _decide(given: Namespace, seconds: float | None, memory: float | None) -> De
                     search=given.search,
                     simulations=given.simulations,
                     seed=given.seed,
+                    exploration=given.exploration,
                     time_limit=seconds,
                     memory_limit=memory,
                     cancel=cancel,

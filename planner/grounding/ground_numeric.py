@@ -38,13 +38,14 @@ def ground_numeric(
     limits: Limits,
     *,
     with_metric: bool = False,
+    by_ends: bool = False,
     whole: bool = False,
     together: Mapping[str, str] = MappingProxyType({}),
 ) -> NumericTask:
     """Ground `problem` to its reachable and relevant part, as `ground` does for classical problems.
 
     What only the metric needs is left out where action costs do not say it, unless `with_metric`: then the actions cost
-    what the metric takes of the total cost, where that is not negative. With `whole`, irrelevant actions and facts are
+    what the metric takes of the total cost, where that is not negative; `by_ends` they do so always. With `whole`, irrelevant actions and facts are
     kept. Actions with the same name in `together` are
     outcomes of one choice: they have one precondition, and search must check bounds after them. Raises
     `UnsupportedError` for terms that are not linear, and where a fluent without a value is read.
@@ -65,7 +66,10 @@ def ground_numeric(
             part = meaning.describe(unreachable)
             return NumericTask(Task((), (), (), (), (), unreachable_goal=part), (), (), ())
         set_costs(task.actions, problem)
-        meaning.price(task.actions, with_metric=with_metric)
+        if by_ends:
+            meaning.weigh(task.actions)
+        else:
+            meaning.price(task.actions, with_metric=with_metric)
         if not whole:
             _keep_relevant(task, meaning, limits, together)
         return _finish(task, meaning, limits, together, whole=whole)

@@ -200,6 +200,46 @@ class NumericMeaning:
         metric = self.problem.metric
         if not isinstance(metric, NumericMetric):
             return
+        share, weights = self._weigh(metric)
+        prices = [self._price(action, share, weights) for action in actions]
+        known = [price for price in prices if price is not None and price >= 0]
+        if len(known) == len(prices):
+            for action, price in zip(actions, known, strict=True):
+                action.cost = price
+            return
+        self.is_priced = False
+        shares = self._shares(actions, share)
+        if with_metric and shares is not None and self._defined.keys().isdisjoint(weights):
+            self.metric = weights
+        for action, own in zip(actions, shares if shares and self.metric else [1] * len(actions), strict=True):
+            action.cost = own
+
+    def weigh(self, actions: Sequence[RawAction]) -> None:
+        """Set `metric`, the weights of the fluents in the metric, and let each action cost its share of the total cost.
+
+        Raises `UnsupportedError` where such a share is negative, and for fluents without an initial value.
+        """
+        metric = self.problem.metric
+        if not isinstance(metric, NumericMetric):
+            return
+        share, weights = self._weigh(metric)
+        shares = self._shares(actions, share)
+        if shares is None:
+            raise UnsupportedError(f"the metric '{metric}', which falls with the cost of steps", "leave total-cost out")
+        if not self._defined.keys().isdisjoint(weights):
+            raise UnsupportedError(f"the metric '{metric}', which has no value at first", "give its functions values")
+        self.is_priced, self.metric = not weights, weights
+        for action, own in zip(actions, shares, strict=True):
+            action.cost = own
+
+    def _shares(self, actions: Sequence[RawAction], share: Fraction) -> list[Number] | None:
+        """Return what `actions` add to the metric by the total cost; None where that is negative or no decimal."""
+        found = [as_number(exact_value(share * exact_value(action.cost))) for action in actions]
+        known = [own for own in found if own is not None and own >= 0]
+        return known if len(known) == len(found) else None
+
+    def _weigh(self, metric: NumericMetric) -> tuple[Fraction, dict[Key, Fraction]]:
+        """Return the weights of the total cost and of the fluents in `metric`, negated where the greatest is best."""
         total = (TOTAL_COST.predicate, TOTAL_COST.args)
         has_costs = total[0] not in self.problem.domain.functions
         try:
@@ -211,19 +251,7 @@ class NumericMeaning:
             raise InputError(message, hint="give all functions in it initial values") from None
         weights = dict(form.times(Fraction(-1 if metric.maximize else 1)).weights)
         share = weights.pop(total, Fraction(0)) if has_costs else Fraction(0)
-        prices = [self._price(action, share, weights) for action in actions]
-        known = [price for price in prices if price is not None and price >= 0]
-        if len(known) == len(prices):
-            for action, price in zip(actions, known, strict=True):
-                action.cost = price
-            return
-        self.is_priced = False
-        shares = [as_number(exact_value(share * exact_value(action.cost))) for action in actions]
-        known = [own for own in shares if own is not None and own >= 0]
-        if with_metric and len(known) == len(shares) and self._defined.keys().isdisjoint(weights):
-            self.metric = weights
-        for action, own in zip(actions, known if self.metric else [1] * len(shares), strict=True):
-            action.cost = own
+        return share, weights
 
     def _price(self, action: RawAction, share: Fraction, weights: Mapping[Key, Fraction]) -> Number | None:
         """Return what `action` adds to the metric; None where that depends on the state."""

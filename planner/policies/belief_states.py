@@ -370,7 +370,7 @@ class HiddenWorld(World):
 
     def key(self, state: Insight, spent: Spent) -> tuple[object, ...]:
         """Return what distinguishes states."""
-        return state.facts, frozenset(state.history), spent, frozenset(state.unknown)
+        return *super().key(state, spent), frozenset(state.unknown)
 
     def ask_for_step(self, strategy: Strategy, state: Insight, spent: Spent) -> Step | None:
         """Return the step of `strategy`. Raises `PlanError` if it is certainly inapplicable."""

@@ -19,7 +19,7 @@ from planner.limits import LimitReached, Limits, check_limits, never
 from planner.model import Formula, Number, Problem
 from planner.model.constructs import CONSTRAINED, Construct, Service, has, name_refused
 from planner.model.domain import lists_patterns
-from planner.model.problem import NumericMetric, is_numeric
+from planner.model.problem import is_numeric
 from planner.options import check_simulations
 from planner.plan import Statistics, Status, StoppedBy
 from planner.policies.decision import GUIDE, Aim, Decision, Hopes, Objective
@@ -29,7 +29,7 @@ from planner.policies.markov_decision_process import Graph, Option, Process, pro
 from planner.policies.policy import Policy
 from planner.policies.policy_extraction import policy_of
 from planner.policies.policy_iteration import find_best_policy
-from planner.policies.policy_mcts import make_hopes, search_by_simulations, solve_known_part
+from planner.policies.policy_mcts import EXPLORATION, make_hopes, search_by_simulations, solve_known_part
 from planner.policies.replanning import search_by_plans
 from planner.problem_kinds import AnyProblem, is_other_problem, resolve_problem
 
@@ -71,6 +71,7 @@ class Decider:
             self.ground_seconds = self.limits.elapsed
             limit = self.limits.remaining
             part = self.limits.part(None if limit is None else limit * LOOKING)
+            turns = _turns_for(self.process, turns)
             search, chosen = self._run_turns(self.process, turns, part)
             policy = policy_of(self.known[search][0], chosen, self.problem, part.check)
             stopped_by = StoppedBy.EXHAUSTED if self.known[search][1].proved else StoppedBy.INCOMPLETE
@@ -158,7 +159,7 @@ class Decider:
         aim, values = graph.aim, min([each.values for _, each in self.known.values()], key=_tightness)
         success = min(1.0, values[0]) if aim.rewards else 1.0
         settled = not aim.rewards or policy.success >= success - SAME
-        cost = values[-1] / aim.process.task.resolution if settled else 0.0
+        cost = self._cost_bound(values[-1], aim.process, settled=settled)
         status = Status.OPTIMAL if bounds.proved else Status.SOLVED
         if self._is_hopeless(*(name for name in self.known if name != SIMULATIONS)):
             status, cost = Status.UNSOLVABLE, float("inf")
@@ -179,6 +180,12 @@ class Decider:
             self._explain_status(aim, status, policy, bounds),
             self._statistics(search),
         )
+
+    @staticmethod
+    def _cost_bound(value: float, process: Process, *, settled: bool) -> float:
+        """Return the lower bound of the cost; that of all policies unless the bounds of the rewards are `settled`."""
+        least = 0.0 if process.is_bounded else float("-inf")
+        return ((value if settled else least) + process.offset) / process.task.resolution
 
     def _explain_status(self, aim: Aim, status: Status, policy: Policy, bounds: Bounds) -> str:
         goal = aim.process.task.unreachable_goal
@@ -251,10 +258,6 @@ SEARCHES: Final[dict[str, Search]] = {
     "mcts": search_by_simulations,
     PLANS: search_by_plans,
 }
-FEW: Final = 2_000
-"""States that value iteration, and later LAO*, may expand in its first turn."""
-MANY: Final = 40_000
-"""States that value iteration may expand in its second turn."""
 SHARE: Final = 0.35
 """Fraction of the time limit for the search by plans, which gives a good policy early."""
 PLANNING: Final = 10.0
@@ -271,6 +274,7 @@ def decide(
     search: str | None = None,
     simulations: int | None = None,
     seed: int = 0,
+    exploration: float | None = None,
     time_limit: float | None = 10.0,
     memory_limit: float | None = None,
     cancel: threading.Event | None = None,
@@ -280,7 +284,8 @@ def decide(
     `penalty` is the cost of giving up, for `Objective.COST`; without one, success comes first. Budgets on the cost and
     on resources hold in every execution. `search` is `lao` (LAO*), `vi` (value iteration over all states), `plans`
     (plans for lucky outcomes, with replanning) or `mcts` (Monte Carlo tree search); without one, they take turns.
-    `mcts` stops after so many `simulations`, and draws its random numbers from `seed`. `time_limit` is in seconds,
+    `mcts` stops after so many `simulations`, draws its random numbers from `seed`, and weighs rarely tried steps by
+    `exploration` (0.3 by default): the more, the wider it tries, and 0 only follows what looks best. `time_limit` is in seconds,
     `memory_limit` in GiB of the process; None is no limit. Setting `cancel` from any thread ends the search.
 
     Raises `InputError` for unknown searches, for invalid limits, and for mistakes in the problem that only grounding
@@ -288,6 +293,7 @@ def decide(
     """
     _check_arguments(objective, penalty, search)
     check_simulations(search, simulations, seed)
+    _check_exploration(exploration, search)
     check_limits(time_limit, memory_limit)
     if is_other_problem(problem):
         raise UnsupportedError("policies for problems of other kinds than the classical one", "solve gives a plan")
@@ -296,12 +302,13 @@ def decide(
     if construct:
         reason = f"policies do not take {construct} yet"
         return Decision(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, objective, reason=reason)
-    simulating = partial(search_by_simulations, simulations=simulations, seed=seed)
+    weight = EXPLORATION if exploration is None else float(exploration)
+    simulating = partial(search_by_simulations, simulations=simulations, seed=seed, exploration=weight)
     planning = partial(search_by_plans, seconds=None if time_limit is None else ALONE * time_limit)
     named = SEARCHES | {"mcts": simulating, PLANS: planning}
     if is_numeric(problem):
-        if search in ("mcts", PLANS):
-            reason = f"the search {search!r} does not take numbers; 'lao' and 'vi' do"
+        if search == PLANS:
+            reason = f"the search {search!r} does not take numbers; 'lao', 'vi' and 'mcts' do"
             return Decision(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, objective, reason=reason)
         turns = NUMERIC_TURNS if search is None else [(search, named[search])]
     else:
@@ -311,11 +318,30 @@ def decide(
     return _qualify_by_listings(problem, found) if lists_patterns(problem.domain) else found
 
 
+FEW: Final = 2_000
+"""States that value iteration, and later LAO*, may expand in its first turn."""
+MANY: Final = 40_000
+"""States that value iteration may expand in its second turn."""
 NUMERIC_TURNS: Final[list[Turn]] = [
+    ("vi", partial(search_all_states, most=FEW)),
+    ("lao", partial(search_promising_states, most=FEW)),
     ("vi", partial(search_all_states, most=MANY)),
     ("lao", search_promising_states),
 ]
 """The turns where there are numbers, which other searches and estimates do not take."""
+
+
+def _turns_for(process: Process, turns: Sequence[Turn]) -> Sequence[Turn]:
+    """Return those of `turns` that take `process`: without a bound of the metric, only all states prove anything.
+
+    Raises `UnsupportedError` where none is left.
+    """
+    if process.is_bounded:
+        return turns
+    if len(turns) == 1 and turns[0][0] != "vi":
+        what = f"the search {turns[0][0]!r} where no bound of a fluent limits the metric"
+        raise UnsupportedError(what, "declare 'low' or 'high' of the function, or search with 'vi'")
+    return [("vi", search_all_states)]
 
 
 def _qualify_by_listings(problem: Problem, found: Decision) -> Decision:
@@ -355,24 +381,24 @@ def _check_arguments(objective: Any, penalty: Any, search: str | None) -> None:
         raise InputError("only the objective COST weighs a penalty", hint="objective=Objective.COST, or no penalty")
 
 
-BESIDE_NUMBERS: Final = (
-    Construct.UNKNOWN,
-    Construct.UNKNOWN_NUMBERS,
-    Construct.CONSTRAINTS,
-    Construct.SOFT_CONSTRAINTS,
-    Construct.BUDGETS,
-)
-"""Constructs that policies do not take in a problem with numbers."""
+
+
+def _check_exploration(exploration: Any, search: str | None) -> None:
+    """Raise `InputError` for an invalid weight of exploration, and for one beside other searches."""
+    if exploration is None:
+        return
+    if isinstance(exploration, bool) or not isinstance(exploration, int | float | Decimal):
+        raise InputError(f"`exploration` must be a number, 0 or more, got {exploration!r}")
+    if not 0 <= exploration < float("inf"):
+        raise InputError(f"`exploration` must be a number, 0 or more, got {exploration}")
+    if search != SIMULATIONS:
+        raise InputError("`exploration` is for search 'mcts' only", hint="give search='mcts', or no exploration")
 
 
 def unsupported_construct_of(problem: Problem) -> str:
     """Return a construct of `problem` that policies do not support; "" where they support all."""
     if has(problem, *CONSTRAINED) and has(problem, Construct.UNKNOWN):
         return "constraints where facts are unknown"
-    if is_numeric(problem):
-        beside = [each.value for each in BESIDE_NUMBERS if has(problem, each)]
-        if isinstance(problem.metric, NumericMetric):
-            beside.append(f"the metric '{problem.metric}'")
-        if beside:
-            return f"{beside[0]} in a problem with numbers"
+    if is_numeric(problem) and has(problem, Construct.UNKNOWN):
+        return f"{Construct.UNKNOWN.value} in a problem with numbers"
     return next(iter(name_refused(problem, Service.POLICIES)), "")

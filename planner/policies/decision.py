@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from math import isfinite
 
 from planner.errors import NoPlan
 from planner.heuristics import REGISTRY
@@ -63,18 +64,20 @@ class Aim:
         """Return the option to stop in `state`."""
         reached = self.process.is_goal(state)
         utility = float(self.process.utility(state)) if self.rewards > 1 and reached else 0.0
-        price = 0.0 if reached or self.penalty is None else self.penalty
+        price = self.process.end_price(state) + (0.0 if reached or self.penalty is None else self.penalty)
         return Option(STOP, price, (), (float(reached), utility)[: self.rewards])
 
     def is_over(self, state: State) -> bool:
         """Return whether stopping in `state` is optimal whatever follows."""
         if not self.process.is_goal(state):
             return self.process.task.unreachable_goal is not None
+        if self.process.ends is not None:
+            return False
         return self.rewards < 2 or self.process.utility(state) >= self.most
 
     def hope(self, state: State, left: Left) -> Option:
         """Return the optimistic end of `state`; the option to stop where the goal cannot be reached."""
-        cost = 0.0
+        cost = self.process.least_end_price(state)
         if self.hopes is not None and not self.process.is_goal(state):
             if COST in self.process.purse.names and self.hopes.luckiest(state) > left[0]:
                 return self.stop(state)
@@ -82,7 +85,7 @@ class Aim:
             if cost == IMPOSSIBLE:
                 return self.stop(state)
         if self.penalty is not None:
-            cost = min(cost, self.penalty)
+            cost = min(cost, self.penalty + self.process.least_end_price(state))
         return Option(OPEN, cost, (), (1.0, self.most)[: self.rewards])
 
 
@@ -194,7 +197,7 @@ class Decision:
         return (
             f" (at most {percent(self.success_bound)})",
             "" if self.utility_bound is None else f" (at most {self.utility_bound:.6g})",
-            f" (no less than {self.cost_bound:.6g} for the best)",
+            f" (no less than {self.cost_bound:.6g} for the best)" if isfinite(self.cost_bound) else "",
         )
 
     def __bool__(self) -> bool:
@@ -210,7 +213,7 @@ class Decision:
             "success": None if policy is None else policy.success,
             "success_bound": self.success_bound,
             "expected_cost": self.expected_cost,
-            "cost_bound": None if self.cost_bound == float("inf") else self.cost_bound,
+            "cost_bound": self.cost_bound if isfinite(self.cost_bound) else None,
             "utility": None if policy is None or self.utility_bound is None else policy.utility,
             "utility_bound": self.utility_bound,
             "policy": None if policy is None else policy.to_dict(),

@@ -15,6 +15,7 @@ from planner.graphs import strong_components
 from planner.lightweight import Any, Final, Protocol, dataclass
 from planner.limits import never
 from planner.model import COST, Atom, Formula, Number, Problem
+from planner.model.arithmetic import Exact
 from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.model.problem import is_numeric
 from planner.plan import Step, exact_sum
@@ -143,15 +144,18 @@ class _Chain:
             check()
             step = world.ask_for_step(strategy, state, spent)
             self.ends.append((False, 0.0) if step is not None else world.worth(state))
-            self.costs.append(0.0 if step is None else float(state.cost(step)))
+            cost = 0.0
             shares: dict[int, float] = {}
             if step is not None:
-                rest = world.spend(state, step, spent)
                 for probability, after in world.declared.outcomes(state, step):
+                    charged = world.charge(state, step, after)
+                    rest = world.spend(state, step, spent, charged)
+                    cost += probability * float(charged)
                     number = numbers.setdefault(world.key(after, rest), len(queue))
                     if number == len(queue):
                         queue.append((after, rest))
                     shares[number] = shares.get(number, 0.0) + probability
+            self.costs.append(cost)
             self._after.append(shares)
 
     def expected_sum(self, now: list[float]) -> float:
@@ -193,9 +197,15 @@ class View:
         """The actions that were executed."""
         return iter(self.simulation.history)
 
-    def cost(self, step: Step) -> Number:
-        """Return the exact cost of `step`."""
-        return self.simulation.cost(step)
+    @property
+    def values(self) -> Mapping[Atom, Exact]:
+        """The values of the numeric fluents."""
+        return self.simulation.values
+
+
+def simulation_of(state: Simulation | View) -> Simulation:
+    """Return the simulation of a state of a world."""
+    return state.simulation if isinstance(state, View) else state
 
 
 class World:
@@ -225,12 +235,19 @@ class World:
         step: Step | None = strategy.next_step(state.facts, ran=frozenset(state.history), spent=dict(spent), **more)
         return step
 
-    def spend(self, state: Any, step: Step, spent: Spent) -> Spent:
-        """Return the amounts of the budgets that are spent after `step`; raise `PlanError` where one is exceeded."""
+    def charge(self, state: Any, step: Step, after: Any) -> Number:
+        """Return the cost of `step` in `state` where it leads to the state `after`."""
+        return simulation_of(state).cost_until(step, simulation_of(after))
+
+    def spend(self, state: Any, step: Step, spent: Spent, charged: Number) -> Spent:
+        """Return the amounts of the budgets that are spent after `step`, which costs what is `charged`.
+
+        Raises `PlanError` where the step exceeds a budget.
+        """
         if not self.problem.is_limited:
             return ()
         action = self.problem.domain.actions[step.action]
-        uses = {**uses_of(self.problem, action, bind_parameters(action, step)), COST: state.cost(step)}
+        uses = {**uses_of(self.problem, action, bind_parameters(action, step)), COST: charged}
         after = add_up(self.problem, [dict(spent), uses])
         for name, amount, most in find_exceeded(self.problem, after):
             raise PlanError(f"{step} takes the {name} to {amount}, over the budget of {most}")
@@ -273,10 +290,12 @@ def _execute(world: World, strategy: Strategy, rng: Random) -> Execution:
         if step is None:
             success, utility = world.worth(state)
             return Execution(success, cost, utility, steps)
-        spent = world.spend(state, step, spent)
-        cost += state.cost(step)
+        after = _draw_outcome(world.declared.outcomes(state, step), rng.random())
+        charged = world.charge(state, step, after)
+        spent = world.spend(state, step, spent, charged)
+        cost += charged
         steps += 1
-        state = _draw_outcome(world.declared.outcomes(state, step), rng.random())
+        state = after
     return Execution(False, cost, 0.0, steps)
 
 
@@ -315,7 +334,7 @@ class ConstrainedWorld(World):
 
     def key(self, state: MonitoredView, spent: Spent) -> tuple[object, ...]:
         """Return a key by which states are compared."""
-        return state.facts, frozenset(state.history), spent, state.watches.key, state.kept.facts
+        return *super().key(state, spent), state.watches.key, state.kept.facts
 
     def next_step_of(self, strategy: Any, state: MonitoredView, spent: Spent, **more: Any) -> Step | None:
         """Call `strategy` with the state and the facts of the monitors."""
@@ -350,4 +369,4 @@ class _Watching:
             watches = state.watches.copy()
             watches.look(state.simulation, step)
             watches.look(after)
-            yield share, MonitoredView(after, watches, state.kept.after(state.facts, step))
+            yield share, MonitoredView(after, watches, state.kept.after(state.facts, step, state.simulation.values))

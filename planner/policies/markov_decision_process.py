@@ -13,8 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
+from types import MappingProxyType
 
+from planner.compilations.budgets import limits_cost, without_budgets
 from planner.compilations.determinization import (
     ROUNDING,
     OutcomeOf,
@@ -29,11 +32,13 @@ from planner.grounding.allowances import find_allowances
 from planner.grounding.ground import ground_adl
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
 from planner.limits import Limits
-from planner.model import TRUE, Action, Atom, Goal, Not, Number, Predicate, Problem, When
+from planner.model import COST, TRUE, Action, Atom, Goal, Not, Number, Predicate, Problem, When
 from planner.model.constructs import Construct, has
+from planner.model.arithmetic import Exact, as_number, exact_value
 from planner.model.formulas import conjunction, conjuncts
-from planner.model.problem import is_numeric
-from planner.plan import Step, exact
+from planner.model.problem import NumericMetric, is_numeric
+from planner.plan import Step, exact, exact_sum
+from planner.policies.metric_prices import EndPrices, move_prices
 from planner.semantics.simulation import Simulation
 from planner.task.ground_task import ConditionalEffect, GroundAction, State, Task, bits
 from planner.task.numeric_space import NO_STATE, NumericSpace
@@ -55,6 +60,11 @@ class Purse:
     resolutions: tuple[int, ...] = ()
     full: Left = ()
     amounts: tuple[Left, ...] = ()
+
+    @property
+    def limits_cost(self) -> bool:
+        """Whether the first budget is that on the cost."""
+        return self.names[:1] == (COST,)
 
     @classmethod
     def of(cls, problem: Problem, task: Task) -> Purse:
@@ -139,9 +149,13 @@ class Kept:
         watcher = Simulation(replace(marked, domain=replace(marked.domain, actions=actions)))
         return cls(frozenset(filter(is_monitor, watcher.facts)), watcher)
 
-    def after(self, facts: Iterable[Atom], step: Step) -> Kept:
-        """Return the monitors after `step`, which did not fail, in the state of exactly `facts`."""
+    def after(self, facts: Iterable[Atom], step: Step, values: Mapping[Atom, Exact] = MappingProxyType({})) -> Kept:
+        """Return the monitors after `step`, which did not fail, in the state of exactly `facts`.
+
+        `values` are those of the numeric fluents there.
+        """
         state = self.watcher.copy()
+        state.world.state.values.fluents.update({(fluent.predicate, fluent.args): each for fluent, each in values.items()})
         held, now = state.facts, self.facts.union(facts)
         state.world.update(held - now, now - held)
         state.apply(step)
@@ -153,7 +167,7 @@ def _keep_monitor_effects(action: Action) -> Action:
     when = [When(each.requires, tuple(filter(is_monitor, each.provides)), ()) for each in action.when]
     provides = tuple(filter(is_monitor, action.provides))
     kept = tuple([each for each in when if each.provides])
-    return replace(action, requires=TRUE, provides=provides, modifies=(), when=kept, outcomes=(), cases=(), after=())
+    return replace(action, requires=TRUE, provides=provides, modifies=(), when=kept, outcomes=(), cases=(), after=(), numbers=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,14 +228,14 @@ Effects = tuple[tuple[int, ...], tuple[int, ...], tuple[ConditionalEffect, ...],
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A step with its cost, in units of the task's resolution, and its outcomes.
+    """A step with its expected cost, in units of the task's resolution, and its outcomes.
 
     The probabilities of the `branches` are positive and sum to 1; no two have the same effects. All have the same
     `precondition`.
     """
 
     step: Step
-    cost: int
+    cost: float
     precondition: tuple[int, ...]
     branches: tuple[Branch, ...]
 
@@ -245,6 +259,10 @@ class Process:
         self.task = task
         self.numeric = None if numeric is None else NumericSpace(numeric)
         """The state space where there are numbers: a state is then a number, not facts."""
+        self.ends = None if numeric is None else EndPrices.of(numeric)
+        """The prices of ends by the metric, where it depends on the state."""
+        self.is_metric = False
+        """Whether what a step costs is its change of a metric of numbers."""
         self.choices = choices
         self.wishes = wishes
         self.purse = purse
@@ -262,7 +280,7 @@ class Process:
     @property
     def chooser(self) -> Task:
         """The task with one action for each choice, which has the precondition of the choice and no effects."""
-        actions = [GroundAction(each.step, each.precondition, (), (), (), each.cost) for each in self.choices]
+        actions = [GroundAction(each.step, each.precondition, (), (), (), 0) for each in self.choices]
         return replace(self.task, actions=tuple(actions))
 
     @cached_property
@@ -303,6 +321,54 @@ class Process:
     def left_after(self, choice: int, left: Left) -> Left | None:
         """Return the rest of the budgets after `choice`, the same for all outcomes; None where it exceeds one."""
         return self.purse.after(self.choices[choice].branches[0][1], left) if left else left
+
+    def affords(self, left: Left, state: State) -> bool:
+        """Return whether what is `left` of the budget on the cost allows for the metric in `state`."""
+        if self.ends is None or not self.purse.limits_cost:
+            return True
+        return self.metric_change(state) * self.purse.resolutions[0] <= left[0] * self.task.resolution
+
+    def metric_change(self, state: State) -> Fraction:
+        """Return what the final values of the fluents in `state` add to the cost, in units of the task's resolution."""
+        if self.ends is None or self.numeric is None:
+            return Fraction(0)
+        return self.ends.price(self.numeric.values(state)) + self.ends.offset
+
+    def end_price(self, state: State) -> float:
+        """Return the price of ending in `state`, in units of the task's resolution, less `offset`."""
+        if self.ends is None or self.numeric is None:
+            return 0.0
+        return float(self.ends.price(self.numeric.values(state)))
+
+    def least_end_price(self, state: State) -> float:
+        """Return a lower bound of the prices of all ends after `state`; minus infinity without one."""
+        if self.ends is None or self.numeric is None:
+            return 0.0
+        return float(self.ends.least(self.numeric.values(state))) if self.is_bounded else float("-inf")
+
+    @property
+    def offset(self) -> float:
+        """What the costs of all executions have in common beside the prices of steps and ends."""
+        return 0.0 if self.ends is None else float(self.ends.offset)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether no end has a negative price."""
+        return self.ends is None or self.ends.is_bounded
+
+    def step_price(self, state: State, choice: int) -> float:
+        """Return the expected cost of `choice` in `state`, with what its outcomes change in the metric."""
+        before = self.end_price(state)
+        after = sum([share * (self.end_price(other) - before) for share, other in self.outcomes(state, choice)])
+        return self.choices[choice].cost + after
+
+    def amounts_left(self, state: State, left: Left) -> dict[str, Number]:
+        """Return what is left of each budget in `state`, in the units of the problem."""
+        amounts = self.purse.as_amounts(left)
+        if self.ends is not None and self.purse.limits_cost:
+            spent = as_number(exact_value(self.metric_change(state) / self.task.resolution))
+            amounts[COST] = exact_sum([amounts[COST], -(spent or 0)])
+        return amounts
 
     def is_goal(self, state: State) -> bool:
         """Return whether the hard goal holds in `state`."""
@@ -353,7 +419,8 @@ def ground_process(
         if is_numeric(problem):
             from planner.grounding.ground_numeric import ground_numeric
 
-            numeric = ground_numeric(asked.problem, limits, together=together)
+            free = without_budgets(asked.problem)
+            numeric = ground_numeric(free, limits, by_ends=True, together=together, whole=whole)
             task, cases = asked.strip(numeric.task)
             kept = [
                 changes
@@ -361,13 +428,21 @@ def ground_process(
                 if action.step.action not in asked.judges
             ]
             numeric = replace(numeric, task=task, changes=kept)
+            if not limits_cost(problem):
+                numeric = move_prices(numeric)
+            bare = [action.cost * (numeric.task.resolution // task.resolution) for action in task.actions]
+            task = numeric.task
         else:
             task, cases = asked.strip(ground_adl(asked.problem, limits, together, whole=whole))
+            bare = [action.cost for action in task.actions]
         wishes = [Wish(soft.utility, each) for soft, each in zip(problem.goal.soft, cases, strict=False)]
         purse = Purse.of(asked.problem, task)
         changes = numeric.changes if numeric else [()] * len(task.actions)
-        choices = _reversible_first(_choices(task.actions, changes, ways, actions), actions)
-        return Process(task, choices, tuple(wishes), purse, numeric)
+        found = _choices(task.actions, bare, changes, ways, actions)
+        choices = _reversible_first(found, actions)
+        process = Process(task, choices, tuple(wishes), purse, numeric)
+        process.is_metric = isinstance(problem.metric, NumericMetric)
+        return process
 
 
 def _reversible_first(choices: Iterable[Choice], actions: Mapping[str, Action]) -> tuple[Choice, ...]:
@@ -376,12 +451,16 @@ def _reversible_first(choices: Iterable[Choice], actions: Mapping[str, Action]) 
 
 
 def _choices(
-    ground: Iterable[GroundAction],
+    ground: Sequence[GroundAction],
+    bare: Sequence[int],
     changes: Sequence[tuple[NumericEffects, ...]],
     ways: Mapping[str, OutcomeOf],
     actions: Mapping[str, Action],
 ) -> Iterator[Choice]:
-    """Yield the choices: the outcomes of one step under one precondition; a missing outcome changes nothing."""
+    """Yield the choices: the outcomes of one step under one precondition; a missing outcome changes nothing.
+
+    `bare` are the costs of `ground` actions without what their effects add to the metric: those of steps that fail.
+    """
     found: dict[tuple[str, tuple[str, ...], tuple[int, ...]], dict[int, tuple[int, GroundAction]]] = {}
     for number, action in enumerate(ground):
         way = ways.get(action.step.action)
@@ -390,10 +469,20 @@ def _choices(
         key = (way.action, action.step.arguments, action.precondition)
         found.setdefault(key, {}).setdefault(way.number, (number, action))
     for (name, arguments, precondition), parts in found.items():
-        _, first = next(iter(parts.values()))
-        branches = _branches(parts, changes, outcome_probabilities(actions[name], arguments))
+        place, first = next(iter(parts.values()))
+        odds = outcome_probabilities(actions[name], arguments)
+        branches = _branches(parts, changes, odds)
         if branches:
-            yield Choice(Step(name, arguments, first.step.cost), first.cost, precondition, branches)
+            cost = _expected_cost({outcome: each.cost for outcome, (_, each) in parts.items()}, odds, bare[place])
+            yield Choice(Step(name, arguments, first.step.cost), cost, precondition, branches)
+
+
+def _expected_cost(costs: Mapping[int, int], odds: Sequence[Decimal], failing: int) -> float:
+    """Return the expected cost of a step by the `costs` of its outcomes; without one, it is that of a failing step."""
+    if all(cost == failing for cost in costs.values()):
+        return failing
+    total = sum([float(odds[outcome]) * cost for outcome, cost in costs.items()])
+    return total + failing * float(1 - sum([odds[outcome] for outcome in costs], Decimal(0)))
 
 
 def _branches(
@@ -476,7 +565,10 @@ class Graph:
         for choice in choices:
             rest = process.left_after(choice, left)
             if rest is not None:
-                after = [(share, self.node(each, rest)) for share, each in process.outcomes(state, choice)]
+                found_states = process.outcomes(state, choice)
+                if not all(process.affords(rest, each) for _, each in found_states):
+                    continue
+                after = [(share, self.node(each, rest)) for share, each in found_states]
                 if len(after) > 1 or after[0][1] != number:
                     found.append(Option(choice, process.choices[choice].cost, tuple(after)))
         self.options[number] = [*found, *([self.aim.hope(state, left)] if hopeful else [])]

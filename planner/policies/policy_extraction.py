@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 
 from planner.compilations.trajectory_constraints import is_monitor
+from planner.lightweight import replace
 from planner.model import Atom, Not, Problem
+from planner.plan import Step, exact
 from planner.policies.lao_star import Check
 from planner.policies.markov_decision_process import Graph, Option, Process
 from planner.policies.policy import Branch, Node, Policy
@@ -14,6 +17,8 @@ from planner.task.ground_task import State
 
 SHOWN = 6
 """Most changes of an outcome that are named."""
+DIGITS = 9
+"""Decimal digits of expected costs of steps."""
 
 
 def policy_of(graph: Graph, chosen: Sequence[Option | None], problem: Problem, check: Check) -> Policy:
@@ -102,14 +107,25 @@ def _node(graph: Graph, node: int, option: Option | None, number: dict[int, int]
 
     return Node(
         names.facts(state),
-        process.choices[option.choice].step if option is not None and option.branches else None,
+        _step(process, state, option),
         tuple([branch_to(*branch) for branch in sorted(branches, key=lambda branch: -branch[0])]),
         process.is_goal(state),
-        process.purse.as_amounts(graph.left[node]),
+        process.amounts_left(state, graph.left[node]),
         names.unknown(state),
         None if option is None or not option.branches else process.supposed.get(option.choice),
         process.values(state),
     )
+
+
+def _step(process: Process, state: State, option: Option | None) -> Step | None:
+    """Return the step of `option`, with its expected cost where the metric depends on the state; None for an end."""
+    if option is None or not option.branches:
+        return None
+    step = process.choices[option.choice].step
+    if not process.is_metric:
+        return step
+    cost = process.step_price(state, option.choice) / process.task.resolution
+    return replace(step, cost=exact(Decimal(repr(round(cost, DIGITS)))))
 
 
 def _evaluate(
@@ -125,6 +141,7 @@ def _evaluate(
         else:
             reached = process.is_goal(graph.states[node])
             utility = float(process.utility(graph.states[node])) if reached else 0.0
-            options.append([Option(-1, 0.0, (), (float(reached), utility))])
+            price = process.end_price(graph.states[node])
+            options.append([Option(-1, price, (), (float(reached), utility))])
     success, utilities, costs = find_best_policy(options, 2, check).values
-    return min(1.0, success[0] + 0.0), costs[0] / process.task.resolution, utilities[0] + 0.0
+    return min(1.0, success[0] + 0.0), (costs[0] + process.offset) / process.task.resolution, utilities[0] + 0.0

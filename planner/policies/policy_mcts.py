@@ -27,7 +27,7 @@ from planner.portfolio.workplace import MOST_TOGETHER
 from planner.search.mcts import RandomNumbers, logarithm
 
 EXPLORATION: Final = 0.3
-"""Weight of the exploration term of the bandits, relative to the spread of values."""
+"""Default weight of the exploration term of the bandits, relative to the spread of values."""
 WIDE: Final = 24
 """Options of a node at first, and times the square root of its visits later."""
 GRAIN: Final = 1 << 30
@@ -37,10 +37,17 @@ FIRST_SWEEP: Final = 16
 
 
 def search_by_simulations(
-    graph: Graph, bounds: Bounds, check: Check, *, simulations: int | None = None, seed: int = 0
+    graph: Graph,
+    bounds: Bounds,
+    check: Check,
+    *,
+    simulations: int | None = None,
+    seed: int = 0,
+    exploration: float = EXPLORATION,
 ) -> Solution:
     """Find a policy by so many simulations, or without a number by as many as the limits allow; set `bounds`.
 
+    `exploration` is the weight of the exploration term of the bandits.
     `check` raises at a limit; then `graph` has the expanded nodes, too.
     """
     from planner.jit import library
@@ -49,8 +56,8 @@ def search_by_simulations(
     if isinstance(graph.aim.hopes, KernelHopes) and library.load("policy_mcts", "value_iteration"):
         from planner.policies.policy_mcts_compiled import simulate_by_kernels
 
-        return simulate_by_kernels(graph, bounds, check, simulations, seed)
-    search = Mcts(graph, seed)
+        return simulate_by_kernels(graph, bounds, check, simulations, seed, exploration)
+    search = Mcts(graph, seed, exploration)
     sweep = FIRST_SWEEP
     while not search.values.settled[0] and (simulations is None or bounds.simulations < simulations):
         check()
@@ -89,8 +96,8 @@ def solve_known_part(graph: Graph, bounds: Bounds, check: Check) -> Solution:
 class Mcts:
     """The state of the search: `values` are those of the nodes of `graph`."""
 
-    def __init__(self, graph: Graph, seed: int) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, seed: int, exploration: float = EXPLORATION) -> None:
+        self.graph, self._exploration = graph, exploration
         self.values = new_values(graph)
         self.sweeps = Sweeps(self.values)
         self._draw = RandomNumbers(seed)
@@ -152,7 +159,7 @@ class Mcts:
         pulls = values.pulls[node]
         wide = logarithm(values.visits[node])
         scores = [
-            loss - EXPLORATION * sqrt(wide / (1 + pulls.get(option.choice, 0)))
+            loss - self._exploration * sqrt(wide / (1 + pulls.get(option.choice, 0)))
             for loss, option in zip(
                 normalize_losses([values.worth(node, option) for option in options]), options, strict=True
             )

@@ -164,9 +164,17 @@ class KernelHopes:
 
 
 class CompiledTrials:
-    """The search on `board`, with random numbers from `seed`."""
+    """The search on `board`, with random numbers from `seed` and this weight of `exploration`."""
 
-    def __init__(self, board: ProcessBoard, seed: int, *, work: int = WORK, room: int = 1024) -> None:
+    def __init__(
+        self,
+        board: ProcessBoard,
+        seed: int,
+        *,
+        exploration: float = EXPLORATION,
+        work: int = WORK,
+        room: int = 1024,
+    ) -> None:
         self.board, self._work = board, work
         self.number = board.number
         self.number[slot.RANDOM] = seed & LOW_BITS
@@ -184,7 +192,7 @@ class CompiledTrials:
             empty_index(most), _floats(3 * max(2, most)), _floats(most), empty_index(most), empty_index(room)
         )
         self._swept = Swept(places[4], places[5], places[6], places[7], reals([board.far]))
-        self._bandit = Bandit(reals(LOGARITHMS), reals([LOGARITHM_OF_2, EXPLORATION]))
+        self._bandit = Bandit(reals(LOGARITHMS), reals([LOGARITHM_OF_2, exploration]))
         self._sweep = FIRST_SWEEP
         self.hoped: list[float] = []
         """The optimistic values of the initial node, once a sweep has computed them."""
@@ -317,11 +325,16 @@ class _Enough(Exception):
 
 
 def simulate_by_kernels(
-    graph: Graph, bounds: Bounds, check: Check, simulations: int | None = None, seed: int = 0
+    graph: Graph,
+    bounds: Bounds,
+    check: Check,
+    simulations: int | None = None,
+    seed: int = 0,
+    exploration: float = EXPLORATION,
 ) -> Solution:
     """Search as `search_by_simulations` of the reference tier does, on the board of the lower bounds of `graph`."""
     assert isinstance(graph.aim.hopes, KernelHopes)
-    search, began = CompiledTrials(graph.aim.hopes.board, seed), read_clock()
+    search, began = CompiledTrials(graph.aim.hopes.board, seed, exploration=exploration), read_clock()
     try:
         search.simulate(simulations, check)
         if not search.is_settled:

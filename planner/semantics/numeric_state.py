@@ -171,6 +171,11 @@ def change_of_metric(metric: NumericMetric, values: Values, changes: Iterable[Nu
     """
     later = values.copy()
     later.update(changes)
+    return change_between(metric, values, later, cost)
+
+
+def change_between(metric: NumericMetric, values: Values, later: Values, cost: Number) -> Number:
+    """Return the change of `metric` from `values` to `later` by a step of this `cost`, as `change_of_metric` does."""
     total = (TOTAL_COST.predicate, TOTAL_COST.args)
     spent = {} if values.get(total) is not None else {total: exact_value(cost)}
     now = evaluate(metric.expression, lambda key: 0 if key in spent else values.get(key), {})

@@ -23,6 +23,7 @@ from planner.semantics.numeric_state import (
     NumberChange,
     NumericObjection,
     Values,
+    change_between,
     change_of_metric,
     compute_numbers,
     describe_values,
@@ -378,13 +379,25 @@ class Simulation:
 
         Where the metric is numeric, this is the change that the applicable `step` makes to it now.
         """
-        compiled = self._compile(step)
-        if isinstance(compiled.cost, InputError):
-            raise compiled.cost
+        declared = self.declared_cost(step)
         metric = self.problem.metric
         if isinstance(metric, NumericMetric):
-            return change_of_metric(metric, self.world.state.values, self.numbers(step), compiled.cost)
-        return compiled.cost
+            return change_of_metric(metric, self.world.state.values, self.numbers(step), declared)
+        return declared
+
+    def declared_cost(self, step: Step) -> Number:
+        """Return what `step` adds to the total cost. Raises as `cost` does."""
+        cost = self._compile(step).cost
+        if isinstance(cost, InputError):
+            raise cost
+        return cost
+
+    def cost_until(self, step: Step, after: Simulation) -> Number:
+        """Return the cost of `step` from this state if it led to the state `after`. Raises as `cost` does."""
+        declared, metric = self.declared_cost(step), self.problem.metric
+        if not isinstance(metric, NumericMetric):
+            return declared
+        return change_between(metric, self.world.state.values, after.world.state.values, declared)
 
     def uses(self, step: Step) -> dict[str, Number]:
         """Return how much `step`, an instance of an action, uses of each resource. Raises as `cost` does."""

@@ -40,6 +40,10 @@ class NumericSpace(Space):
         """Return the facts of `state` without the derived ones."""
         return self._states[state][0]
 
+    def values(self, state: State) -> Values:
+        """Return the values of the variables in `state`."""
+        return self._states[state][1]
+
     def fluents(self, state: State) -> dict[Atom, Number]:
         """Return the values of the fluents in `state`. Raises `UnsupportedError` for one that is no finite decimal."""
         found = {}
