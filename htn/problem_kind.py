@@ -39,6 +39,20 @@ def solve(problem: HtnProblem, options: SolveOptions) -> Result:
     return solve_hierarchical(problem, options)
 
 
+def decision_process(problem: HtnProblem, limits: Limits) -> Any:
+    """Return the decision process of `problem`; see `htn.policies.task_process`."""
+    from htn.policies.task_process import decision_process as process_of_tasks
+
+    return process_of_tasks(resolve(problem), limits)
+
+
+def policy_world(problem: HtnProblem) -> Any:
+    """Return the world in which policies for `problem` are evaluated; see `htn.policies.task_world`."""
+    from htn.policies.task_world import TaskWorld
+
+    return TaskWorld(resolve(problem))
+
+
 def candidates(problem: HtnProblem, limits: Limits, which: Any) -> Any:
     """Return the plans for the problem by their costs; see `htn.topk.htn_candidates`."""
     from htn.topk.htn_candidates import candidates as hierarchical_candidates

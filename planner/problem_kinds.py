@@ -76,6 +76,12 @@ class ProblemKind(Protocol):
     def solve(self, problem: Any, options: SolveOptions) -> Result:
         """Return the answer to the problem."""
 
+    def decision_process(self, problem: Any, limits: Limits) -> Any:
+        """Return the `planner.policies` process of the problem, for policies; raises `LimitReached`."""
+
+    def policy_world(self, problem: Any) -> Any:
+        """Return the world of `planner.policies.evaluation` in which policies for the problem are evaluated."""
+
     def candidates(self, problem: Any, limits: Limits, options: Any) -> Any:
         """Return an iterator over the plans by cost; `options` is a `topk.candidates.CandidateOptions`."""
 

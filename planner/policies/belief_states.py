@@ -29,14 +29,14 @@ from planner.compilations.contingent.knowledge import (
 )
 from planner.compilations.determinization import ROUNDING, determinize, keep_relevant_actions, outcome_probabilities
 from planner.errors import PlanError, UnsupportedError
-from planner.lightweight import Final, dataclass
+from planner.lightweight import Any, Final, dataclass
 from planner.limits import Limits
 from planner.model import Action, Atom, Formula, Not, Problem
 from planner.model.formulas import substitute
 from planner.model.unknown_facts import HiddenVariable, find_hidden_variables, fix_unknown_facts
 from planner.plan import Step, exact_sum
-from planner.policies.evaluation import Declared, Spent, Strategy, View, World
-from planner.policies.markov_decision_process import Choice, Process, ground_process, process_of
+from planner.policies.evaluation import Declared, Spent, View, World
+from planner.policies.markov_decision_process import FAINT, Choice, Process, ground_process, process_of
 from planner.semantics.incomplete_knowledge import KnowledgeModel
 from planner.semantics.simulation import Simulation, bind_parameters
 from planner.task.ground_task import State, Task, facts_of
@@ -260,39 +260,52 @@ class SensingProcess(Process):
 
     def outcomes(self, state: State, choice: int) -> list[tuple[float, State]]:
         """Return `(probability, next state)` for the outcomes of `choice`; no state occurs twice."""
+        found: dict[State, float] = {}
+        for share, after, _ in self.results(state, choice):
+            found[after] = found.get(after, 0.0) + share
+        return [(share, after) for after, share in found.items()]
+
+    def results(self, state: State, choice: int) -> list[tuple[float, State, bool]]:
+        """Return the distribution of the state after `choice`, and of whether its step has happened."""
         gamble = self._gambles.get(choice)
         if gamble is None:
-            return _merge(self._sense_outcomes(state, choice))
+            return _merge(self._sense_results(state, choice))
         share = float(self.belief.chance(state, gamble.fact, holds=gamble.holds))
         right = self.belief.learn(state, gamble.fact, holds=gamble.holds)
         wrong = self.belief.learn(state, gamble.fact, holds=not gamble.holds)
-        after = [(share * each, other) for each, other in self._sense_outcomes(right, gamble.choice)]
-        return _merge([*after, (1 - share, wrong)])
+        after = [(share * each, other, done) for each, other, done in self._sense_results(right, gamble.choice)]
+        return _merge([*after, (1 - share, wrong, False)])
 
-    def _sense_outcomes(self, state: State, choice: int) -> Iterator[tuple[float, State]]:
-        """Yield the outcomes of `choice`, combined with the results of its sensing."""
-        for share, after in super().outcomes(state, choice):
+    def _sense_results(self, state: State, choice: int) -> Iterator[tuple[float, State, bool]]:
+        """Yield the results of `choice`, combined with those of its sensing."""
+        plain = super().outcomes(state, choice)
+        failing = self.choices[choice].failing
+        for share, after in plain:
+            happens = share - failing * (after == state)
+            if failing and after == state:
+                yield failing, self.belief.conclude(state), False
             for chance, seen in self.belief.sense(self.belief.conclude(after), self._sights.get(choice, ())):
-                yield share * float(chance), seen
+                yield happens * float(chance), seen, True
 
 
-def _merge(outcomes: Iterable[tuple[float, State]]) -> list[tuple[float, State]]:
-    found: dict[State, float] = {}
-    for share, state in outcomes:
-        found[state] = found.get(state, 0.0) + share
-    return [(share, state) for state, share in found.items() if share > 0]
+def _merge(results: Iterable[tuple[float, State, bool]]) -> list[tuple[float, State, bool]]:
+    found: dict[tuple[State, bool], float] = {}
+    for share, state, done in results:
+        found[state, done] = found.get((state, done), 0.0) + share
+    return [(share, state, done) for (state, done), share in found.items() if share > FAINT]
 
 
-def sensing_process_of(problem: Problem, limits: Limits) -> Process:
+def sensing_process_of(problem: Problem, limits: Limits, *, whole: bool = False) -> Process:
     """Return the decision process of `problem` over belief states; a plain process if no unknown fact matters.
 
+    With `whole`, keep what the goal does not need, too.
     Raises as `process_of` does, and `UnsupportedError` if effects or derived facts depend on unknown facts.
     """
-    kept, matter = find_what_matters(problem, (), keep_relevant_actions, _informs)
+    kept, matter = find_what_matters(problem, (), _keep_all if whole else keep_relevant_actions, _informs)
     compiled = determinize(kept)
     asked = make_translation(problem, compiled.problem, matter)
     if asked is None:
-        return process_of(fix_unknown_facts(problem, ()), limits)
+        return process_of(fix_unknown_facts(problem, ()), limits, whole=whole)
     _refuse_dependent_effects(asked)
     made = add_suppositions(asked, asked.knowing(), None)
     ground = ground_process(made.problem, compiled.ways, kept.domain.actions, limits, whole=True)
@@ -311,6 +324,10 @@ def sensing_process_of(problem: Problem, limits: Limits) -> Process:
         number for number, each in enumerate(ground.choices) if once[each.step] == 1 and _may_gamble(each, actions)
     ]
     return SensingProcess(ground, belief, sights, frozenset(daring))
+
+
+def _keep_all(problem: Problem, _used: Iterable[str] = ()) -> Problem:
+    return problem
 
 
 def _informs(action: Action, predicates: Collection[str]) -> bool:
@@ -372,12 +389,18 @@ class HiddenWorld(World):
         """Return what distinguishes states."""
         return *super().key(state, spent), frozenset(state.unknown)
 
-    def ask_for_step(self, strategy: Strategy, state: Insight, spent: Spent) -> Step | None:
-        """Return the step of `strategy`. Raises `PlanError` if it is certainly inapplicable."""
-        step = self.next_step_of(strategy, state, spent, unknown=frozenset(state.unknown))
-        if step is None or self._holds(self.required(step), state, surely=False):
-            return step
-        raise PlanError(f"{step} cannot be taken, however the unknown facts are")
+    def next_step_of(self, strategy: Any, state: Insight, spent: Spent, **more: Any) -> Step | None:
+        """Call `strategy` with the state and the unknown facts."""
+        return super().next_step_of(strategy, state, spent, unknown=frozenset(state.unknown), **more)
+
+    def check_step(self, state: Insight, step: Step) -> None:
+        """Raise `PlanError` if `step` is certainly inapplicable in `state`."""
+        if not self._holds(self.required(step), state, surely=False):
+            raise PlanError(f"{step} cannot be taken, however the unknown facts are")
+
+    def surely_holds(self, state: Insight, formula: Formula) -> bool:
+        """Return whether the ground `formula` is known to hold in `state`."""
+        return self._holds(formula, state, surely=True)
 
     def worth(self, state: Insight) -> tuple[bool, float]:
         """Return whether the goal is known to hold in `state`, and the utility of ending there."""
@@ -440,15 +463,19 @@ class _Outcomes:
 
     def outcomes(self, state: Insight, step: Step) -> Iterator[tuple[float, Insight]]:
         """Yield `(probability, next state)` for the outcomes of trying `step`; if it fails, only knowledge changes."""
+        return ((share, after) for share, after, _ in self.results(state, step))
+
+    def results(self, state: Insight, step: Step) -> Iterator[tuple[float, Insight, bool]]:
+        """Yield each outcome as `outcomes` does, with whether the step has happened."""
         action = self._world.problem.domain.actions[step.action]
         senses = [pattern.substitute(dict(bind_parameters(action, step))) for pattern in action.senses]
         for chance, tried in self._world.draw_before(state, step):
             if tried.simulation.find_objection(step) is not None:
-                yield chance, tried
+                yield chance, tried, False
                 continue
             for share, after, changes in self._declared.ways(tried.simulation, step):
                 written = [] if changes is None else [*changes.provided, *changes.retracted]
                 reached = Insight(after, tried.without(written))
                 seen = [fact for fact in reached.unknown if any(pattern.matches(fact) for pattern in senses)]
                 for each, known in self._world.draw(reached, seen):
-                    yield chance * share * each, known
+                    yield chance * share * each, known, changes is not None

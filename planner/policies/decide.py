@@ -19,19 +19,20 @@ from planner.limits import LimitReached, Limits, check_limits, never
 from planner.model import Formula, Number, Problem
 from planner.model.constructs import CONSTRAINED, Construct, Service, has, name_refused
 from planner.model.domain import lists_patterns
-from planner.model.problem import is_numeric
+from planner.model.problem import is_numeric, is_temporal
 from planner.options import check_simulations
 from planner.plan import Statistics, Status, StoppedBy
 from planner.policies.decision import GUIDE, Aim, Decision, Hopes, Objective
 from planner.policies.evaluation import evaluate
 from planner.policies.lao_star import Bounds, Check, Search, search_all_states, search_promising_states
+from planner.policies.layered_process import LayeredProcess
 from planner.policies.markov_decision_process import Graph, Option, Process, process_of
 from planner.policies.policy import Policy
 from planner.policies.policy_extraction import policy_of
 from planner.policies.policy_iteration import find_best_policy
 from planner.policies.policy_mcts import EXPLORATION, make_hopes, search_by_simulations, solve_known_part
 from planner.policies.replanning import search_by_plans
-from planner.problem_kinds import AnyProblem, is_other_problem, resolve_problem
+from planner.problem_kinds import AnyProblem, classical_of, is_other_problem, resolve_problem, service_of
 
 LOOKING: Final = 0.6
 """Fraction of the time limit for the searches; the rest is for extracting a policy from the expanded graph."""
@@ -54,7 +55,7 @@ Turn = tuple[str, Search]
 class Decider:
     """The process of a problem, with the graph and the bounds of each search that has had a turn."""
 
-    def __init__(self, problem: Problem, objective: Objective, penalty: Number | None, limits: Limits) -> None:
+    def __init__(self, problem: AnyProblem, objective: Objective, penalty: Number | None, limits: Limits) -> None:
         self.problem, self.objective, self.limits = problem, objective, limits
         self.penalty = None if penalty is None else float(penalty)
         self.process: Process | None = None
@@ -67,7 +68,7 @@ class Decider:
         """Run the searches of `turns` one after the other until one has a policy; return the decision."""
         search = turns[-1][0]
         try:
-            self.process = process_of(self.problem, self.limits)
+            self.process = _process_of(self.problem, self.limits)
             self.ground_seconds = self.limits.elapsed
             limit = self.limits.remaining
             part = self.limits.part(None if limit is None else limit * LOOKING)
@@ -128,9 +129,12 @@ class Decider:
     def _start_search(self, process: Process, search: str) -> tuple[Graph, Bounds]:
         units = process.task.resolution
         aim = Aim(process, self.objective, None if self.penalty is None else self.penalty * units)
-        if search != "vi" and process.task.unreachable_goal is None and process.numeric is None:
+        if search != "vi" and process.task.unreachable_goal is None:
             check = self.limits.check
-            aim.hopes = make_hopes(aim, check) if search == SIMULATIONS else Hopes(process, check)
+            if isinstance(process, LayeredProcess):
+                aim.hopes = process.make_hopes(check)
+            elif process.is_guided:
+                aim.hopes = make_hopes(aim, check) if search == SIMULATIONS else Hopes(process, check)
         graph = Graph(process, aim)
         first = graph.options[0][0]
         if search == PLANS:
@@ -163,7 +167,7 @@ class Decider:
         status = Status.OPTIMAL if bounds.proved else Status.SOLVED
         if self._is_hopeless(*(name for name in self.known if name != SIMULATIONS)):
             status, cost = Status.UNSOLVABLE, float("inf")
-            if has(self.problem, Construct.UNKNOWN):
+            if self._is_open():
                 status = Status.UNKNOWN
         elif aim.rewards and policy.success <= 0:
             status = Status.UNKNOWN
@@ -181,6 +185,17 @@ class Decider:
             self._statistics(search),
         )
 
+    def _is_open(self) -> bool:
+        """Return whether other policies than the searched ones, or other facts than the known ones, may reach the goal.
+
+        The searched policies do one step after another, which may miss a deadline that steps at once would meet.
+        """
+        process, classical = self.process, classical_of(self.problem)
+        if has(classical, Construct.UNKNOWN):
+            return True
+        in_time = has(classical, Construct.DEADLINE) or is_temporal(classical)
+        return in_time and (process is None or process.task.unreachable_goal is None)
+
     @staticmethod
     def _cost_bound(value: float, process: Process, *, settled: bool) -> float:
         """Return the lower bound of the cost; that of all policies unless the bounds of the rewards are `settled`."""
@@ -189,10 +204,12 @@ class Decider:
 
     def _explain_status(self, aim: Aim, status: Status, policy: Policy, bounds: Bounds) -> str:
         goal = aim.process.task.unreachable_goal
-        if status is Status.UNKNOWN and has(self.problem, Construct.UNKNOWN) and bounds.proved:
-            return "no policy ever comes to know that it has reached the goal"
+        if status is Status.UNKNOWN and bounds.proved and self._is_open():
+            if has(classical_of(self.problem), Construct.UNKNOWN):
+                return "no policy ever comes to know that it has reached the goal"
+            return "no policy that does one step after another is in time"
         if status is Status.UNSOLVABLE:
-            return _describe_unsolvable(goal, self.problem)
+            return _describe_unsolvable(goal, classical_of(self.problem))
         if bounds.simulations and not bounds.proved:
             return f"{bounds.simulations} simulations were made"
         if bounds.plans and not bounds.proved:
@@ -295,9 +312,8 @@ def decide(
     check_simulations(search, simulations, seed)
     _check_exploration(exploration, search)
     check_limits(time_limit, memory_limit)
-    if is_other_problem(problem):
-        raise UnsupportedError("policies for problems of other kinds than the classical one", "solve gives a plan")
-    problem = cast("Problem", resolve_problem(problem))
+    problem = resolve_problem(problem)
+    classical = classical_of(problem)
     construct = unsupported_construct_of(problem)
     if construct:
         reason = f"policies do not take {construct} yet"
@@ -306,16 +322,17 @@ def decide(
     simulating = partial(search_by_simulations, simulations=simulations, seed=seed, exploration=weight)
     planning = partial(search_by_plans, seconds=None if time_limit is None else ALONE * time_limit)
     named = SEARCHES | {"mcts": simulating, PLANS: planning}
-    if is_numeric(problem):
+    if is_numeric(classical) or is_other_problem(problem):
         if search == PLANS:
-            reason = f"the search {search!r} does not take numbers; 'lao', 'vi' and 'mcts' do"
+            what = "tasks" if is_other_problem(problem) else "numbers"
+            reason = f"the search {search!r} does not take {what}; 'lao', 'vi' and 'mcts' do"
             return Decision(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, objective, reason=reason)
         turns = NUMERIC_TURNS if search is None else [(search, named[search])]
     else:
         turns = _turns(simulating, time_limit) if search is None else [(search, named[search])]
     with pause_collector():
         found = Decider(problem, objective, penalty, Limits(time_limit, memory_limit, cancel)).run(turns)
-    return _qualify_by_listings(problem, found) if lists_patterns(problem.domain) else found
+    return _qualify_by_listings(classical, found) if lists_patterns(classical.domain) else found
 
 
 FEW: Final = 2_000
@@ -329,6 +346,13 @@ NUMERIC_TURNS: Final[list[Turn]] = [
     ("lao", search_promising_states),
 ]
 """The turns where there are numbers, which other searches and estimates do not take."""
+
+
+def _process_of(problem: AnyProblem, limits: Limits) -> Process:
+    """Return the decision process of a problem of any kind."""
+    if is_other_problem(problem):
+        return cast("Process", service_of(problem).decision_process(problem, limits))
+    return process_of(cast("Problem", problem), limits)
 
 
 def _turns_for(process: Process, turns: Sequence[Turn]) -> Sequence[Turn]:
@@ -381,8 +405,6 @@ def _check_arguments(objective: Any, penalty: Any, search: str | None) -> None:
         raise InputError("only the objective COST weighs a penalty", hint="objective=Objective.COST, or no penalty")
 
 
-
-
 def _check_exploration(exploration: Any, search: str | None) -> None:
     """Raise `InputError` for an invalid weight of exploration, and for one beside other searches."""
     if exploration is None:
@@ -395,10 +417,13 @@ def _check_exploration(exploration: Any, search: str | None) -> None:
         raise InputError("`exploration` is for search 'mcts' only", hint="give search='mcts', or no exploration")
 
 
-def unsupported_construct_of(problem: Problem) -> str:
-    """Return a construct of `problem` that policies do not support; "" where they support all."""
+def unsupported_construct_of(whole: AnyProblem) -> str:
+    """Return a construct of a problem of any kind that policies do not support; "" where they support all."""
+    problem = classical_of(whole)
     if has(problem, *CONSTRAINED) and has(problem, Construct.UNKNOWN):
         return "constraints where facts are unknown"
+    if is_temporal(problem):
+        return "problems in time"
     if is_numeric(problem) and has(problem, Construct.UNKNOWN):
         return f"{Construct.UNKNOWN.value} in a problem with numbers"
     return next(iter(name_refused(problem, Service.POLICIES)), "")

@@ -81,9 +81,10 @@ class Aim:
         if self.hopes is not None and not self.process.is_goal(state):
             if COST in self.process.purse.names and self.hopes.luckiest(state) > left[0]:
                 return self.stop(state)
-            cost = self.hopes.expected(state)
-            if cost == IMPOSSIBLE:
+            hoped = self.hopes.expected(state)
+            if hoped == IMPOSSIBLE:
                 return self.stop(state)
+            cost += hoped
         if self.penalty is not None:
             cost = min(cost, self.penalty + self.process.least_end_price(state))
         return Option(OPEN, cost, (), (1.0, self.most)[: self.rewards])

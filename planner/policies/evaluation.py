@@ -12,7 +12,7 @@ from random import Random
 from planner.compilations.determinization import ROUNDING, fix_outcome, outcome_probabilities
 from planner.errors import PlanError
 from planner.graphs import strong_components
-from planner.lightweight import Any, Final, Protocol, dataclass
+from planner.lightweight import Any, Final, Protocol, cast, dataclass
 from planner.limits import never
 from planner.model import COST, Atom, Formula, Number, Problem
 from planner.model.arithmetic import Exact
@@ -21,10 +21,10 @@ from planner.model.problem import is_numeric
 from planner.plan import Step, exact_sum
 from planner.policies.markov_decision_process import Kept
 from planner.policies.policy_iteration import solve_linear_system
-from planner.problem_kinds import resolve_classical
+from planner.problem_kinds import AnyProblem, is_other_problem, resolve_classical, resolve_problem, service_of
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Objection, Simulation, bind_parameters
-from planner.semantics.spending import add_up, find_exceeded
+from planner.semantics.spending import add_up, find_exceeded, make_sequential
 from planner.semantics.step_effects import Changes, uses_of
 
 
@@ -40,6 +40,10 @@ class Declared:
     def outcomes(self, state: Simulation, step: Step) -> Iterator[tuple[float, Simulation]]:
         """Yield each outcome of `step`, applicable in `state`, as a probability and the next state."""
         return ((share, after) for share, after, _ in self.ways(state, step))
+
+    def results(self, state: Simulation, step: Step) -> Iterator[tuple[float, Simulation, bool]]:
+        """Yield each outcome as `outcomes` does, with whether the step has happened."""
+        return ((share, after, changes is not None) for share, after, changes in self.ways(state, step))
 
     def ways(self, state: Simulation, step: Step) -> Iterator[tuple[float, Simulation, Changes | None]]:
         """Yield each outcome as `outcomes` does, with the changes; these are None where the step fails."""
@@ -107,21 +111,29 @@ class Worth:
     states: int
 
 
-def evaluate(problem: Problem, strategy: Strategy, check: Callable[[], None] = never) -> Worth:
+def evaluate(problem: AnyProblem, strategy: Strategy, check: Callable[[], None] = never) -> Worth:
     """Return the exact value, up to rounding, of following `strategy`, which must be deterministic.
 
     Where facts are unknown, the strategy sees only what is known, and a goal counts only where it is known to hold.
     `check` raises at a limit. Raises `PlanError` for a step that is inapplicable or exceeds a budget, and `InputError`
     for undeclared names in the problem.
     """
-    problem = resolve_classical(problem, "evaluate", "give its classical part: problem.classical")
-    chain = _Chain(_make_world(problem), strategy, check)
+    chain = _Chain(world_of(problem), strategy, check)
     success = chain.expected_sum([float(each) for each, _ in chain.ends])
     utility = chain.expected_sum([gain for _, gain in chain.ends])
     return Worth(success, chain.expected_sum(chain.costs), utility, len(chain.costs))
 
 
-def _make_world(problem: Problem) -> World:
+def world_of(problem: AnyProblem) -> World:
+    """Return the world that a problem of any kind declares. Raises `InputError` for undeclared names in it."""
+    if is_other_problem(problem):
+        return cast("World", service_of(problem).policy_world(resolve_problem(problem)))
+    return classical_world_of(resolve_classical(cast("Problem", problem), "evaluate", "load(…) gives one"))
+
+
+def classical_world_of(problem: Problem) -> World:
+    """Return the world of a classical problem whose names are resolved."""
+    problem = make_sequential(problem)
     if has(problem, *CONSTRAINED):
         return ConstrainedWorld(problem)
     if not has(problem, Construct.UNKNOWN):
@@ -224,9 +236,19 @@ class World:
     def ask_for_step(self, strategy: Strategy, state: Any, spent: Spent) -> Step | None:
         """Return the step that `strategy` selects; raise `PlanError` where it is inapplicable."""
         step = self.next_step_of(strategy, state, spent)
-        if step is not None and (objection := self.declared.find_objection(state, step)) is not None:
-            raise PlanError(f"{step} cannot be taken: {objection.misfit or f'it requires {objection.condition}'}")
+        if step is not None:
+            self.check_step(state, step)
         return step
+
+    def check_step(self, state: Any, step: Step) -> None:
+        """Raise `PlanError` where `step` is inapplicable in `state`."""
+        objection = self.declared.find_objection(state, step)
+        if objection is not None:
+            raise PlanError(f"{step} cannot be taken: {objection.misfit or f'it requires {objection.condition}'}")
+
+    def surely_holds(self, state: Any, formula: Formula) -> bool:
+        """Return whether the ground `formula` is known to hold in `state`."""
+        return bool(state.holds(formula))
 
     def next_step_of(self, strategy: Any, state: Any, spent: Spent, **more: Any) -> Step | None:
         """Call `strategy` with the state and `more`."""
@@ -270,13 +292,13 @@ class Execution:
     steps: int
 
 
-def executions(problem: Problem, strategy: Strategy, runs: int, seed: int = 0) -> Iterator[Execution]:
+def executions(problem: AnyProblem, strategy: Strategy, runs: int, seed: int = 0) -> Iterator[Execution]:
     """Sample so many executions of `strategy`.
 
     With the same `seed`, step k of execution n has the same random number for all strategies (common random numbers).
     Raises as `evaluate` does.
     """
-    world = _make_world(resolve_classical(problem, "executions", "give its classical part: problem.classical"))
+    world = world_of(problem)
     for run in range(runs):
         yield _execute(world, strategy, Random(f"{seed}/{run}"))
 
@@ -362,11 +384,15 @@ class _Watching:
 
     def outcomes(self, state: MonitoredView, step: Step) -> Iterator[tuple[float, MonitoredView]]:
         """Yield each outcome of `step`, applicable in `state`, as a probability and the next state."""
+        return ((share, after) for share, after, _ in self.results(state, step))
+
+    def results(self, state: MonitoredView, step: Step) -> Iterator[tuple[float, MonitoredView, bool]]:
+        """Yield each outcome as `outcomes` does, with whether the step has happened."""
         for share, after, changes in self._declared.ways(state.simulation, step):
             if changes is None:
-                yield share, state
+                yield share, state, False
                 continue
             watches = state.watches.copy()
             watches.look(state.simulation, step)
             watches.look(after)
-            yield share, MonitoredView(after, watches, state.kept.after(state.facts, step, state.simulation.values))
+            yield share, MonitoredView(after, watches, state.kept.after(state.facts, step, state.values)), True

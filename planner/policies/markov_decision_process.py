@@ -33,13 +33,14 @@ from planner.grounding.ground import ground_adl
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
 from planner.limits import Limits
 from planner.model import COST, TRUE, Action, Atom, Goal, Not, Number, Predicate, Problem, When
-from planner.model.constructs import Construct, has
 from planner.model.arithmetic import Exact, as_number, exact_value
+from planner.model.constructs import Construct, has
 from planner.model.formulas import conjunction, conjuncts
 from planner.model.problem import NumericMetric, is_numeric
 from planner.plan import Step, exact, exact_sum
 from planner.policies.metric_prices import EndPrices, move_prices
 from planner.semantics.simulation import Simulation
+from planner.semantics.spending import make_sequential
 from planner.task.ground_task import ConditionalEffect, GroundAction, State, Task, bits
 from planner.task.numeric_space import NO_STATE, NumericSpace
 from planner.task.numeric_task import NumericEffects, NumericTask
@@ -155,7 +156,9 @@ class Kept:
         `values` are those of the numeric fluents there.
         """
         state = self.watcher.copy()
-        state.world.state.values.fluents.update({(fluent.predicate, fluent.args): each for fluent, each in values.items()})
+        state.world.state.values.fluents.update(
+            {(fluent.predicate, fluent.args): each for fluent, each in values.items()}
+        )
         held, now = state.facts, self.facts.union(facts)
         state.world.update(held - now, now - held)
         state.apply(step)
@@ -167,7 +170,9 @@ def _keep_monitor_effects(action: Action) -> Action:
     when = [When(each.requires, tuple(filter(is_monitor, each.provides)), ()) for each in action.when]
     provides = tuple(filter(is_monitor, action.provides))
     kept = tuple([each for each in when if each.provides])
-    return replace(action, requires=TRUE, provides=provides, modifies=(), when=kept, outcomes=(), cases=(), after=(), numbers=())
+    return replace(
+        action, requires=TRUE, provides=provides, modifies=(), when=kept, outcomes=(), cases=(), after=(), numbers=()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +223,8 @@ class JudgedProblem:
         return replace(task, actions=kept, goal=goal), list(map(tuple, cases.values()))
 
 
+FAINT: Final = 1e-12
+"""Probabilities below this are rounding errors."""
 NOTHING: Final = -1
 """Stands for an action that changes nothing."""
 
@@ -231,13 +238,14 @@ class Choice:
     """A step with its expected cost, in units of the task's resolution, and its outcomes.
 
     The probabilities of the `branches` are positive and sum to 1; no two have the same effects. All have the same
-    `precondition`.
+    `precondition`. With the probability `failing`, the step fails: then nothing changes, and it has not happened.
     """
 
     step: Step
     cost: float
     precondition: tuple[int, ...]
     branches: tuple[Branch, ...]
+    failing: float = 0.0
 
     @property
     def is_certain(self) -> bool:
@@ -276,6 +284,8 @@ class Process:
         """Facts that policies do not look at."""
         self.supposed: Mapping[int, tuple[Atom, bool]] = {}
         """The choices that work only if an unknown fact holds, or does not hold."""
+        self.is_guided = numeric is None
+        """Whether heuristics for `task` give bounds."""
 
     @property
     def chooser(self) -> Task:
@@ -317,6 +327,39 @@ class Process:
             after = state if action == NOTHING else self.space.apply(action, state)
             found[after] = found.get(after, 0.0) + probability
         return [(probability, after) for after, probability in found.items()]
+
+    def results(self, state: State, choice: int) -> list[tuple[float, State, bool]]:
+        """Return the distribution of the state after `choice`, and of whether its step has happened."""
+        failing = self.choices[choice].failing
+        found = [(share, after, True) for share, after in self.outcomes(state, choice)]
+        if not failing:
+            return found
+        found = [(share - failing * (after == state), after, True) for share, after, _ in found]
+        return [*[each for each in found if each[0] > FAINT], (failing, state, False)]
+
+    def charge(self, _state: State, choice: int) -> float:
+        """Return the expected cost of `choice` in a state, without what its outcomes change in the metric."""
+        return self.choices[choice].cost
+
+    def least_charge(self, choice: int) -> float:
+        """Return a lower bound of `charge` for all states."""
+        return self.choices[choice].cost
+
+    def unknown_in(self, state: State) -> list[Atom]:
+        """Return the facts that are unknown in `state`."""
+        return [fact for fact, bit in self.unknown.items() if state & bit]
+
+    def tasks(self, _state: State) -> tuple[str, ...]:
+        """Return the tasks that are left to be done in a state: none where there is no hierarchy."""
+        return ()
+
+    def place(self, _choice: int) -> int | None:
+        """Return the place among the tasks of the one that a choice does; None where there is no hierarchy."""
+        return None
+
+    def time(self, _state: State) -> Number | None:
+        """Return when the next step can begin in a state; None where time does not matter."""
+        return None
 
     def left_after(self, choice: int, left: Left) -> Left | None:
         """Return the rest of the budgets after `choice`, the same for all outcomes; None where it exceeds one."""
@@ -360,7 +403,7 @@ class Process:
         """Return the expected cost of `choice` in `state`, with what its outcomes change in the metric."""
         before = self.end_price(state)
         after = sum([share * (self.end_price(other) - before) for share, other in self.outcomes(state, choice)])
-        return self.choices[choice].cost + after
+        return self.charge(state, choice) + after
 
     def amounts_left(self, state: State, left: Left) -> dict[str, Number]:
         """Return what is left of each budget in `state`, in the units of the problem."""
@@ -382,22 +425,43 @@ class Process:
         return sum([wish.utility for wish in self.wishes if any(not case & missing for case in wish.cases)])
 
 
-def process_of(problem: Problem, limits: Limits) -> Process:
+def process_of(problem: Problem, limits: Limits, *, whole: bool = False) -> Process:
     """Ground the decision process of `problem`: all that some outcomes can reach and the goal needs.
 
+    With `whole`, keep what the goal does not need, too.
     Where no outcomes lead to the hard goal, the task has only `unreachable_goal`. Where facts are unknown, the states
     are belief states. Raises as `ground` does, and `UnsupportedError` where unknown facts affect more than the
     applicability of actions.
     """
+    problem = make_sequential(problem)
     if has(problem, Construct.UNKNOWN):
         from planner.policies.belief_states import sensing_process_of
 
-        return sensing_process_of(problem, limits)
-    compiled = determinize(keep_relevant_actions(problem))
+        return sensing_process_of(problem, limits, whole=whole)
+    compiled = determinize(problem if whole else keep_relevant_actions(problem))
     source = compiled.problem
     if problem.constraints:
         source = with_marks(source, {name: way.action for name, way in compiled.ways.items()})
-    return ground_process(source, compiled.ways, problem.domain.actions, limits)
+    return ground_process(source, compiled.ways, problem.domain.actions, limits, whole=whole)
+
+
+HAPPENED: Final = "@happened"
+"""The predicate of the fact that some step has happened, by which grounding keeps steps that change nothing else."""
+
+
+def keep_idle_steps(problem: Problem) -> Problem:
+    """Let all steps of `problem`, whatever their outcomes, provide a fact, so that grounding keeps them all."""
+    trace, domain = Atom(HAPPENED), problem.domain
+    actions = {
+        name: replace(
+            action,
+            provides=(*action.provides, trace),
+            outcomes=tuple([replace(each, provides=(*each.provides, trace)) for each in action.outcomes]),
+        )
+        for name, action in domain.actions.items()
+    }
+    predicates = {**domain.predicates, HAPPENED: Predicate(HAPPENED)}
+    return replace(problem, domain=replace(domain, actions=actions, predicates=predicates))
 
 
 def ground_process(
@@ -474,7 +538,9 @@ def _choices(
         branches = _branches(parts, changes, odds)
         if branches:
             cost = _expected_cost({outcome: each.cost for outcome, (_, each) in parts.items()}, odds, bare[place])
-            yield Choice(Step(name, arguments, first.step.cost), cost, precondition, branches)
+            failing = 1 - sum(odds, Decimal(0))
+            step = Step(name, arguments, first.step.cost)
+            yield Choice(step, cost, precondition, branches, float(failing) if failing > ROUNDING else 0.0)
 
 
 def _expected_cost(costs: Mapping[int, int], odds: Sequence[Decimal], failing: int) -> float:
@@ -570,7 +636,7 @@ class Graph:
                     continue
                 after = [(share, self.node(each, rest)) for share, each in found_states]
                 if len(after) > 1 or after[0][1] != number:
-                    found.append(Option(choice, process.choices[choice].cost, tuple(after)))
+                    found.append(Option(choice, process.charge(state, choice), tuple(after)))
         self.options[number] = [*found, *([self.aim.hope(state, left)] if hopeful else [])]
         self.inside[number] = True
 

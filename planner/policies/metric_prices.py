@@ -44,7 +44,9 @@ class EndPrices:
         least = [ranges.least(({variable: weight}, 0)) for variable, weight in weights]
         known = [now if up else bound for now, up, bound in zip(own, rising, least, strict=True)]
         is_bounded = None not in known
-        base = sum([now if bound is None else Fraction(bound) for now, bound in zip(own, known, strict=True)], Fraction(0))
+        base = sum(
+            [now if bound is None else Fraction(bound) for now, bound in zip(own, known, strict=True)], Fraction(0)
+        )
         bounds = [None if up or bound is None else Fraction(bound) for up, bound in zip(rising, least, strict=True)]
         return cls(weights, tuple(bounds), base, base - sum(own), is_bounded)
 
@@ -84,7 +86,9 @@ def move_prices(numeric: NumericTask) -> NumericTask:
         replace(action, cost=action.cost * factor + int(resolution * _added(changes, moved)))
         for action, changes in zip(task.actions, numeric.changes, strict=True)
     ]
-    return _without_variables(replace(numeric, task=replace(task, actions=tuple(actions), resolution=resolution)), moved)
+    return _without_variables(
+        replace(numeric, task=replace(task, actions=tuple(actions), resolution=resolution)), moved
+    )
 
 
 def _is_price(variable: int, weight: Fraction, numeric: NumericTask) -> bool:
@@ -128,8 +132,6 @@ def _without_variables(numeric: NumericTask, moved: dict[int, Fraction]) -> Nume
         numeric,
         variables=tuple([numeric.variables[number] for number in kept]),
         conditions=tuple([replace(each, terms=renumber(each.terms)) for each in numeric.conditions]),
-        changes=[
-            tuple([made for made in map(rest, changes) if made.effects]) for changes in numeric.changes
-        ],
+        changes=[tuple([made for made in map(rest, changes) if made.effects]) for changes in numeric.changes],
         metric=tuple([(new[variable], weight) for variable, weight in numeric.metric if variable in new]),
     )

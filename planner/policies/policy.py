@@ -9,11 +9,12 @@ from planner.compilations.passes import compile_away
 from planner.errors import PlanError, did_you_mean
 from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.lightweight import Any, dataclass, field, replace
-from planner.model import COST, Atom, Number, Problem
+from planner.model import COST, Atom, Number
 from planner.model.arithmetic import Exact, exact_value
 from planner.model.constructs import Construct
 from planner.plan import Step, exact, json_number
-from planner.semantics.spending import find_left
+from planner.problem_kinds import AnyProblem, classical_of
+from planner.semantics.spending import find_left, make_sequential
 
 Values = tuple["Exact | None", ...]
 Key = tuple[frozenset[Atom], frozenset[Atom]]
@@ -36,7 +37,9 @@ class Node:
     Without a `step` the policy ends here: at the goal if `is_goal`, else because the goal cannot be reached any more or
     because no search has expanded the state. `left` is the rest of each budget. The truth of facts in `unknown` is
     unknown; `supposed` is the one that the step assumes, and whether it assumes that the fact holds. `values` are those
-    of the numeric fluents that distinguish states.
+    of the numeric fluents that distinguish states. In a hierarchy, `tasks` are those left to be done, the step does or
+    decomposes the one at `place`, and a step that decomposes has the name of a method. In time, `time` is when the next
+    step can begin, in seconds from the beginning, where that matters.
     """
 
     facts: frozenset[Atom]
@@ -47,6 +50,9 @@ class Node:
     unknown: frozenset[Atom] = frozenset()
     supposed: tuple[Atom, bool] | None = None
     values: Mapping[Atom, Number] = field(default_factory=dict)
+    tasks: tuple[str, ...] = ()
+    place: int | None = None
+    time: Number | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +66,11 @@ class Policy:
 
     nodes: tuple[Node, ...]
     watched: frozenset[Atom]
-    problem: Problem = field(repr=False, compare=False)
+    problem: AnyProblem = field(repr=False, compare=False)
     success: float = 0.0
     cost: float = 0.0
     utility: float = 0.0
-    _places: dict[tuple[frozenset[Atom], frozenset[Atom], Values], list[int]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    _places: dict[tuple[object, ...], list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -80,15 +84,18 @@ class Policy:
         unknown: Iterable[Atom] = (),
         kept: Iterable[Atom] = (),
         values: Mapping[Atom, Exact | Number] | None = None,
+        tasks: Iterable[str] = (),
+        now: Number | None = None,
     ) -> Step | None:
         """Return the step to take in the state in which exactly `facts` hold, derived ones aside.
 
         `ran` are the actions that ran before, as ground atoms, where some must come after others; `spent` is the amount
         used of each budget; `unknown` are the facts whose truth is unknown; `kept` are the facts of the monitors of
-        constraints (`Kept.facts`); `values` are those of the numeric fluents. None where the policy ends (`node` tells
-        how), and in states that it cannot reach.
+        constraints (`Kept.facts`); `values` are those of the numeric fluents. In a hierarchy, `tasks` are those left, as
+        nodes name them; in time, `now` is the number of seconds from the beginning. None where the policy ends (`node`
+        tells how), and in states that it cannot reach.
         """
-        node = self.node(facts, ran=ran, spent=spent, unknown=unknown, kept=kept, values=values)
+        node = self.node(facts, ran=ran, spent=spent, unknown=unknown, kept=kept, values=values, tasks=tasks, now=now)
         return None if node is None else node.step
 
     def node(
@@ -100,24 +107,28 @@ class Policy:
         unknown: Iterable[Atom] = (),
         kept: Iterable[Atom] = (),
         values: Mapping[Atom, Exact | Number] | None = None,
+        tasks: Iterable[str] = (),
+        now: Number | None = None,
     ) -> Node | None:
         """Return the node of a state, given as to `next_step`; None for a state that the policy cannot reach.
 
-        If more is left of the budgets than in any node of this state, return the node with the most left.
+        If more is left of the budgets than in any node of this state, return the node with the most left; and of those
+        that begin no earlier than `now`, the earliest.
         """
         if not self._places:
             for number, node in enumerate(self.nodes):
                 key_values = _key_of(self.nodes[0].values, node.values)
-                self._places.setdefault((node.facts, node.unknown, key_values), []).append(number)
-        ran = tuple(ran)
-        history = compile_away(replace(self.problem, initial=(), ran=ran), Construct.CHANGES).initial if ran else ()
+                self._places.setdefault((node.facts, node.unknown, key_values, node.tasks), []).append(number)
+        ran, problem = tuple(ran), make_sequential(classical_of(self.problem))
+        history = compile_away(replace(problem, initial=(), ran=ran), Construct.CHANGES).initial if ran else ()
         key = self.watched.intersection(facts).union(
             self.watched.intersection(history), self.watched.intersection(kept)
         )
         open_ = self.watched.intersection(unknown)
-        now = _key_of(self.nodes[0].values, values or {})
-        found = [self.nodes[number] for number in self._places.get((key - open_, open_, now), ())]
-        left = find_left(self.problem, spent or {})
+        known = _key_of(self.nodes[0].values, values or {})
+        places = self._places.get((key - open_, open_, known, tuple(tasks)), ())
+        found = _find_next_in_time([self.nodes[number] for number in places], now)
+        left = find_left(problem, spent or {})
         if not left:
             return found[0] if found else None
         within = [node for node in found if all(left[name] >= amount for name, amount in node.left.items())]
@@ -141,7 +152,7 @@ class Policy:
         }
 
     @classmethod
-    def from_dict(cls, data: Any, problem: Problem) -> Policy:
+    def from_dict(cls, data: Any, problem: AnyProblem) -> Policy:
         """Return the policy for `problem` from the data of `to_dict`; raise `PlanError` for data that do not fit."""
         match data:
             case {"watched": list() as watched, "nodes": list() as nodes} if nodes:
@@ -152,6 +163,15 @@ class Policy:
             "this is no policy",
             hint='expected {"watched": […], "nodes": [{"facts": […], "step": …, "branches": […]}, …]}',
         )
+
+
+def _find_next_in_time(nodes: list[Node], now: Number | None) -> list[Node]:
+    """Return those of `nodes` that begin first among those that begin no earlier than `now`, or at any time."""
+    if now is None or all(node.time is None for node in nodes):
+        return nodes
+    later = [node for node in nodes if node.time is not None and node.time >= now]
+    first = min([node.time for node in later if node.time is not None], default=None)
+    return [node for node in later if node.time == first] or [node for node in nodes if node.time is None]
 
 
 def _key_of(fluents: Iterable[Atom], values: Mapping[Atom, Exact | Number]) -> Values:
@@ -167,6 +187,9 @@ def _node_data(node: Node) -> dict[str, Any]:
         **({"left": {name: json_number(amount) for name, amount in node.left.items()}} if node.left else {}),
         **({"values": {str(term): json_number(number) for term, number in node.values.items()}} if node.values else {}),
         **({"unknown": sorted(map(str, node.unknown))} if node.unknown else {}),
+        **({"tasks": list(node.tasks)} if node.tasks else {}),
+        **({} if node.place is None else {"place": node.place}),
+        **({} if node.time is None else {"time": json_number(node.time)}),
         **({"supposed": {str(node.supposed[0]): node.supposed[1]}} if node.supposed else {}),
         "step": step and {"action": step.action, "arguments": list(step.arguments), "cost": json_number(step.cost)},
         "branches": [
@@ -175,7 +198,7 @@ def _node_data(node: Node) -> dict[str, Any]:
     }
 
 
-def _parse_node(item: Any, number: int, count: int, problem: Problem) -> Node:
+def _parse_node(item: Any, number: int, count: int, problem: AnyProblem) -> Node:
     where = f"node {number}"
     match item:
         case {"facts": list() as facts, "step": step, "branches": list() as branches}:
@@ -191,22 +214,26 @@ def _parse_node(item: Any, number: int, count: int, problem: Problem) -> Node:
                     frozenset(_parse_atoms(item.get("unknown", []), where)),
                     _parse_supposition(item.get("supposed"), where),
                     {term: _parse_number(each, where) for term, each in zip(terms, values.values(), strict=True)},
+                    tuple(map(str, item.get("tasks") or ())),
+                    item.get("place"),
+                    None if item.get("time") is None else _parse_number(item["time"], where),
                 )
     raise PlanError(f"{where} is no node of a policy", hint="a node has 'facts', 'step' and 'branches'")
 
 
-def _parse_step(item: Any, where: str, problem: Problem) -> Step:
+def _parse_step(item: Any, where: str, problem: AnyProblem) -> Step:
     match item:
         case {"action": str(action), "arguments": list(arguments)} if all(isinstance(word, str) for word in arguments):
-            declared = problem.domain.actions.get(action)
+            actions = classical_of(problem).domain.actions
+            declared: Any = actions.get(action) or getattr(problem.domain, "methods", {}).get(action)
             if declared is None:
                 raise PlanError(
                     f"{where}: the problem has no action {action!r}",
-                    hint=did_you_mean(action, problem.domain.actions)
-                    or "check that the policy belongs to this problem",
+                    hint=did_you_mean(action, actions) or "check that the policy belongs to this problem",
                 )
-            if len(arguments) != len(declared.parameters):
-                raise PlanError(f"{where}: {declared.signature} is given {len(arguments)} arguments")
+            if len(arguments) != len(getattr(declared, "step_parameters", declared.parameters)):
+                called = getattr(declared, "signature", action)
+                raise PlanError(f"{where}: {called} is given {len(arguments)} arguments")
             return Step(action, tuple(arguments), _parse_number(item.get("cost", 0), where))
     raise PlanError(f"{where}: its step is none", hint='expected {"action": "move", "arguments": ["r1", "a", "b"]}')
 

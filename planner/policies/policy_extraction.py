@@ -13,6 +13,7 @@ from planner.policies.lao_star import Check
 from planner.policies.markov_decision_process import Graph, Option, Process
 from planner.policies.policy import Branch, Node, Policy
 from planner.policies.policy_iteration import find_best_policy
+from planner.problem_kinds import AnyProblem, classical_of
 from planner.task.ground_task import State
 
 SHOWN = 6
@@ -21,7 +22,7 @@ DIGITS = 9
 """Decimal digits of expected costs of steps."""
 
 
-def policy_of(graph: Graph, chosen: Sequence[Option | None], problem: Problem, check: Check) -> Policy:
+def policy_of(graph: Graph, chosen: Sequence[Option | None], problem: AnyProblem, check: Check) -> Policy:
     """Return the policy that takes the `chosen` options in `graph`, with its values.
 
     The policy contains only nodes that it reaches, and ends in nodes without an option. `check` raises at a limit.
@@ -29,7 +30,7 @@ def policy_of(graph: Graph, chosen: Sequence[Option | None], problem: Problem, c
     chosen = [*chosen, *[None] * (len(graph) - len(chosen))]
     order = _in_reading_order(chosen)
     number = {node: place for place, node in enumerate(order)}
-    names = Names(graph.process, problem)
+    names = Names(graph.process, classical_of(problem))
     nodes = tuple([_node(graph, node, chosen[node], number, names) for node in order])
     success, cost, utility = _evaluate(graph, [chosen[node] for node in order], order, number, check)
     return Policy(nodes, names.watched, problem, success, cost, utility)
@@ -63,8 +64,7 @@ class Names:
                 continue
             if _is_seen(atom, problem):
                 self._literals.setdefault(atom, (number, not isinstance(fact, Not)))
-        self._unknown = process.unknown
-        self.watched = frozenset([*self._literals, *self._unknown])
+        self.watched = frozenset([*self._literals, *process.unknown])
 
     def facts(self, state: State) -> frozenset[Atom]:
         """Return the watched facts that are known to hold in `state`."""
@@ -74,7 +74,7 @@ class Names:
 
     def unknown(self, state: State) -> frozenset[Atom]:
         """Return the facts that are unknown in `state`."""
-        return frozenset([atom for atom, bit in self._unknown.items() if state & bit])
+        return frozenset(self._process.unknown_in(state))
 
     def describe_change(self, before: State, after: State) -> str:
         """Describe the facts that an outcome has changed."""
@@ -114,6 +114,9 @@ def _node(graph: Graph, node: int, option: Option | None, number: dict[int, int]
         names.unknown(state),
         None if option is None or not option.branches else process.supposed.get(option.choice),
         process.values(state),
+        process.tasks(state),
+        None if option is None or not option.branches else process.place(option.choice),
+        process.time(state),
     )
 
 

@@ -24,7 +24,6 @@ from operator import le
 
 from planner.compilations import Claim, Compiled, reserve_name
 from planner.compilations.adl import list_busy_items
-from planner.compilations.budgets import with_budgets
 from planner.compilations.driver import Driver
 from planner.compilations.trajectory_constraints import is_monitor
 from planner.errors import PlanError, UnsupportedError
@@ -49,13 +48,12 @@ from planner.resources.resource_portfolio import (
 from planner.scheduling.schedule import makespan
 from planner.search.astar import LifoOpenList
 from planner.search.search_run import Ending, Run, Steps
-from planner.semantics.durations import least_duration, least_term
+from planner.semantics.durations import least_duration
 from planner.semantics.simulation import price_steps
+from planner.semantics.spending import make_sequential
 from planner.task.ground_task import INFINITY, State, Task, bits, facts_of
 from planner.task.successor_generator import Space
 
-SECONDS: Final = "seconds"
-"""Name of the resource that stands for the duration of steps in a sequence."""
 OVERLAPPING_LIMIT: Final = 30.0
 """Time limit, in seconds, of the search in time that follows the other ones where there is no limit: it may not end."""
 
@@ -108,19 +106,6 @@ def _overlap(problem: Problem) -> Compiled | None:
 
     compiled = replace(problem, capacity={name: 1})
     return Compiled(compiled, lift, Claim(plans=False, bounds=False, unsolvable=False, doubt=OVERLAPPING))
-
-
-def make_sequential(problem: Problem) -> Problem:
-    """Return `problem` with a budget on the sum of the durations instead of its deadline."""
-    domain, name = problem.domain, SECONDS
-    while any(name in action.uses for action in domain.actions.values()):
-        name = f"{name} at work"
-    actions = {
-        each.name: replace(each, uses={**each.uses, name: (least_term(each),)}) for each in domain.actions.values()
-    }
-    assert problem.deadline is not None
-    limited = with_budgets(problem, {name: problem.deadline})
-    return replace(limited, domain=replace(domain, actions=actions), deadline=None)
 
 
 def _lift_to(problem: Problem) -> Callable[[Plan], Plan]:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from planner.lightweight import replace
+from planner.lightweight import Final, replace
 from planner.model import COST, Number, Problem
 from planner.plan import exact_sum
+from planner.semantics.durations import least_term
+
+SECONDS: Final = "seconds"
+"""Name of the resource that stands for the duration of steps in a sequence."""
 
 Amounts = Mapping[str, Number]
 """Amounts of resources, and of the cost, by name."""
@@ -55,3 +59,17 @@ def describe_exceeded(problem: Problem, spent: Amounts) -> Iterator[str]:
     for name, amount, most in find_exceeded(problem, spent):
         what = f"costs {amount}" if name == COST else f"uses {amount} of {name}"
         yield f"the plan {what}, and the budget is {most}"
+
+
+def make_sequential(problem: Problem) -> Problem:
+    """Return `problem` with a budget on the sum of the durations instead of its deadline, if it has one."""
+    if problem.deadline is None:
+        return problem
+    domain, name = problem.domain, SECONDS
+    while any(name in action.uses for action in domain.actions.values()):
+        name = f"{name} at work"
+    actions = {
+        each.name: replace(each, uses={**each.uses, name: (least_term(each),)}) for each in domain.actions.values()
+    }
+    budgets = {**problem.budgets, name: problem.deadline}
+    return replace(problem, domain=replace(domain, actions=actions), budgets=budgets, deadline=None)
