@@ -22,6 +22,7 @@ from planner.errors import UnsupportedError
 from planner.lightweight import Final, replace
 from planner.limits import Limits
 from planner.model import Action, Atom
+from planner.model.actions import CHECK
 from planner.policies.decision import IMPOSSIBLE, Hopes, Hoping
 from planner.policies.lao_star import Check
 from planner.policies.layered_process import LayeredProcess
@@ -45,7 +46,7 @@ def decision_process(problem: HtnProblem, limits: Limits) -> Process:
             raise UnsupportedError(f"hierarchies with more than {MOST_METHODS} ground methods", "solve gives a plan")
     classical = problem.classical
     actions = {
-        name: Action(name, requires=method.precondition, cost=(), tags=frozenset({"irreversible"}))
+        name: Action(name, requires=method.precondition, cost=(), tags=frozenset({"irreversible", CHECK}))
         for name, method in tests.items()
     }
     domain = replace(classical.domain, actions={**classical.domain.actions, **actions})

@@ -97,6 +97,10 @@ class TaskWorld(World):
         """Return whether all tasks are done and the goal holds in `state`, and the utility of ending there."""
         return (False, 0.0) if state.remaining else self._world.worth(state.inner)
 
+    def end_cost(self, state: Undertaking) -> Number:
+        """Return what ending in `state` costs."""
+        return self._world.end_cost(state.inner)
+
     def surely_holds(self, state: Undertaking, formula: Formula) -> bool:
         """Return whether the ground `formula` is known to hold in `state`."""
         return self._world.surely_holds(state.inner, formula)

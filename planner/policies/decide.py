@@ -33,6 +33,7 @@ from planner.policies.policy_iteration import find_best_policy
 from planner.policies.policy_mcts import EXPLORATION, make_hopes, search_by_simulations, solve_known_part
 from planner.policies.replanning import search_by_plans
 from planner.problem_kinds import AnyProblem, classical_of, is_other_problem, resolve_problem, service_of
+from planner.semantics.turns import refused_in_turn
 
 LOOKING: Final = 0.6
 """Fraction of the time limit for the searches; the rest is for extracting a policy from the expanded graph."""
@@ -275,6 +276,12 @@ SEARCHES: Final[dict[str, Search]] = {
     "mcts": search_by_simulations,
     PLANS: search_by_plans,
 }
+LAYERED_TURNS: Final[list[Turn]] = [
+    ("lao", partial(search_promising_states, most=FEW)),
+    ("vi", partial(search_all_states, most=MANY)),
+    ("lao", search_promising_states),
+]
+"""The turns in time and for tasks, where there may be many more states than the best policy looks into."""
 SHARE: Final = 0.35
 """Fraction of the time limit for the search by plans, which gives a good policy early."""
 PLANNING: Final = 10.0
@@ -322,12 +329,14 @@ def decide(
     simulating = partial(search_by_simulations, simulations=simulations, seed=seed, exploration=weight)
     planning = partial(search_by_plans, seconds=None if time_limit is None else ALONE * time_limit)
     named = SEARCHES | {"mcts": simulating, PLANS: planning}
-    if is_numeric(classical) or is_other_problem(problem):
+    is_layered = is_other_problem(problem) or is_temporal(classical)
+    if is_numeric(classical) or is_layered:
         if search == PLANS:
-            what = "tasks" if is_other_problem(problem) else "numbers"
+            what = "tasks" if is_other_problem(problem) else "time" if is_layered else "numbers"
             reason = f"the search {search!r} does not take {what}; 'lao', 'vi' and 'mcts' do"
             return Decision(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, objective, reason=reason)
-        turns = NUMERIC_TURNS if search is None else [(search, named[search])]
+        several = LAYERED_TURNS if is_layered else NUMERIC_TURNS
+        turns = several if search is None else [(search, named[search])]
     else:
         turns = _turns(simulating, time_limit) if search is None else [(search, named[search])]
     with pause_collector():
@@ -423,7 +432,11 @@ def unsupported_construct_of(whole: AnyProblem) -> str:
     if has(problem, *CONSTRAINED) and has(problem, Construct.UNKNOWN):
         return "constraints where facts are unknown"
     if is_temporal(problem):
-        return "problems in time"
+        refused = refused_in_turn(problem)
+        if not refused and is_other_problem(whole) and problem.timed:
+            refused = "changes at known times beside tasks"
+        if refused:
+            return f"{refused} in a problem in time"
     if is_numeric(problem) and has(problem, Construct.UNKNOWN):
         return f"{Construct.UNKNOWN.value} in a problem with numbers"
     return next(iter(name_refused(problem, Service.POLICIES)), "")

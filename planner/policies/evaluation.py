@@ -17,7 +17,7 @@ from planner.limits import never
 from planner.model import COST, Atom, Formula, Number, Problem
 from planner.model.arithmetic import Exact
 from planner.model.constructs import CONSTRAINED, Construct, has
-from planner.model.problem import is_numeric
+from planner.model.problem import is_numeric, is_temporal
 from planner.plan import Step, exact_sum
 from planner.policies.markov_decision_process import Kept
 from planner.policies.policy_iteration import solve_linear_system
@@ -133,6 +133,10 @@ def world_of(problem: AnyProblem) -> World:
 
 def classical_world_of(problem: Problem) -> World:
     """Return the world of a classical problem whose names are resolved."""
+    if is_temporal(problem):
+        from planner.policies.timed_world import TimedWorld
+
+        return TimedWorld(problem)
     problem = make_sequential(problem)
     if has(problem, *CONSTRAINED):
         return ConstrainedWorld(problem)
@@ -156,7 +160,7 @@ class _Chain:
             check()
             step = world.ask_for_step(strategy, state, spent)
             self.ends.append((False, 0.0) if step is not None else world.worth(state))
-            cost = 0.0
+            cost = 0.0 if step is not None else float(world.end_cost(state))
             shares: dict[int, float] = {}
             if step is not None:
                 for probability, after in world.declared.outcomes(state, step):
@@ -275,6 +279,10 @@ class World:
             raise PlanError(f"{step} takes the {name} to {amount}, over the budget of {most}")
         return tuple(after.items())
 
+    def end_cost(self, _state: Any) -> Number:
+        """Return what ending in a state costs."""
+        return 0
+
     def worth(self, state: Any) -> tuple[bool, float]:
         """Return whether the goal holds in `state`, and the utility of ending there."""
         if not state.holds(self.problem.goal.hard):
@@ -311,7 +319,7 @@ def _execute(world: World, strategy: Strategy, rng: Random) -> Execution:
         step = world.ask_for_step(strategy, state, spent)
         if step is None:
             success, utility = world.worth(state)
-            return Execution(success, cost, utility, steps)
+            return Execution(success, cost + world.end_cost(state), utility, steps)
         after = _draw_outcome(world.declared.outcomes(state, step), rng.random())
         charged = world.charge(state, step, after)
         spent = world.spend(state, step, spent, charged)

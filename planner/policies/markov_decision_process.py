@@ -36,7 +36,7 @@ from planner.model import COST, TRUE, Action, Atom, Goal, Not, Number, Predicate
 from planner.model.arithmetic import Exact, as_number, exact_value
 from planner.model.constructs import Construct, has
 from planner.model.formulas import conjunction, conjuncts
-from planner.model.problem import NumericMetric, is_numeric
+from planner.model.problem import NumericMetric, is_numeric, is_temporal
 from planner.plan import Step, exact, exact_sum
 from planner.policies.metric_prices import EndPrices, move_prices
 from planner.semantics.simulation import Simulation
@@ -433,6 +433,10 @@ def process_of(problem: Problem, limits: Limits, *, whole: bool = False) -> Proc
     are belief states. Raises as `ground` does, and `UnsupportedError` where unknown facts affect more than the
     applicability of actions.
     """
+    if is_temporal(problem):
+        from planner.policies.timed_process import timed_process_of
+
+        return timed_process_of(problem, limits)
     problem = make_sequential(problem)
     if has(problem, Construct.UNKNOWN):
         from planner.policies.belief_states import sensing_process_of
@@ -471,10 +475,11 @@ def ground_process(
     limits: Limits,
     *,
     whole: bool = False,
+    by_ends: bool = False,
 ) -> Process:
     """Ground the process of `problem`, whose actions are the outcomes (`ways`) of `actions`; others are no choices.
 
-    With `whole`, keep what is not relevant, too.
+    With `whole`, keep what is not relevant, too. With `by_ends`, only ends have a price by the metric's fluents.
     """
     with pause_collector():
         asked = JudgedProblem.of(problem)
@@ -492,7 +497,7 @@ def ground_process(
                 if action.step.action not in asked.judges
             ]
             numeric = replace(numeric, task=task, changes=kept)
-            if not limits_cost(problem):
+            if not by_ends and not limits_cost(problem):
                 numeric = move_prices(numeric)
             bare = [action.cost * (numeric.task.resolution // task.resolution) for action in task.actions]
             task = numeric.task

@@ -275,7 +275,7 @@ def _parse_real(value: Any, where: str) -> float:
 def _lines(policy: Policy, place: int, numbers: dict[int, int]) -> Iterator[str]:
     """Yield the numbered step of a node, and its outcomes unless only the next step can follow."""
     node = policy.nodes[place]
-    yield f"{numbers[place]}. {node.step}{_describe_supposition(node)}"
+    yield f"{numbers[place]}. {node.step}{_describe_supposition(node)}{_describe_time(node)}"
     following = numbers[place] + 1
     if [numbers.get(branch.node) for branch in node.branches] == [following]:
         return
@@ -288,6 +288,10 @@ def _describe_supposition(node: Node) -> str:
         return ""
     fact, holds = node.supposed
     return f", supposing {fact}" if holds else f", supposing not {fact}"
+
+
+def _describe_time(node: Node) -> str:
+    return f", from {node.time} s on" if node.time else ""
 
 
 def _where(policy: Policy, place: int, branch: Branch, numbers: dict[int, int]) -> str:

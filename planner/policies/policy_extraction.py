@@ -85,6 +85,8 @@ class Names:
         words = _sorted_names(new - old) + [f"not {atom}" for atom in _sorted_names(ended)]
         now = self._process.values(before)
         words += [f"{term} = {number}" for term, number in self._process.values(after).items() if number != now[term]]
+        if not words:
+            return "time passes" if self._process.time(before) is not None else "nothing is seen to change"
         return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
 
 
