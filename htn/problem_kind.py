@@ -46,6 +46,21 @@ def decision_process(problem: HtnProblem, limits: Limits) -> Any:
     return process_of_tasks(resolve(problem), limits)
 
 
+def with_placeholders(problem: HtnProblem, number: int) -> HtnProblem:
+    """Return `problem` with `number` placeholders for each type of object that actions create."""
+    from htn.compilations.htn_reductions import replace_classical
+    from planner.compilations.object_creation import compile_object_creation
+
+    return replace_classical(problem, compile_object_creation(problem.classical, number).problem)
+
+
+def name_created(problem: HtnProblem, steps: Any) -> HtnProblem:
+    """Return `problem` with the objects that `steps` create; as it is where actions create none."""
+    from htn.compilations.htn_reductions import add_placeholders_of_steps
+
+    return add_placeholders_of_steps(problem, steps)
+
+
 def policy_world(problem: HtnProblem) -> Any:
     """Return the world in which policies for `problem` are evaluated; see `htn.policies.task_world`."""
     from htn.policies.task_world import TaskWorld

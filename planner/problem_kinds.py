@@ -79,6 +79,12 @@ class ProblemKind(Protocol):
     def decision_process(self, problem: Any, limits: Limits) -> Any:
         """Return the `planner.policies` process of the problem, for policies; raises `LimitReached`."""
 
+    def with_placeholders(self, problem: Any, number: int) -> Any:
+        """Return the problem with `number` placeholders for each type of object that actions create."""
+
+    def name_created(self, problem: Any, steps: Any) -> Any:
+        """Return the problem with the objects that `steps` create; as it is where actions create none."""
+
     def policy_world(self, problem: Any) -> Any:
         """Return the world of `planner.policies.evaluation` in which policies for the problem are evaluated."""
 

@@ -82,7 +82,7 @@ REFUSED_BY: Final[Mapping[Service, frozenset[Construct]]] = MappingProxyType(
         Service.TASK_SEARCH: _WHOLE.difference([Construct.BUDGETS]),
         Service.CANDIDATES: frozenset([Construct.UNKNOWN, Construct.UNKNOWN_NUMBERS]),
         Service.TASK_CANDIDATES: frozenset([Construct.CREATION, Construct.UNKNOWN, Construct.DEADLINE]),
-        Service.POLICIES: frozenset([Construct.CREATION, Construct.UNKNOWN_NUMBERS]),
+        Service.POLICIES: frozenset([Construct.UNKNOWN_NUMBERS]),
         Service.QUESTIONS: frozenset(
             [Construct.CREATION, Construct.OUTCOMES, Construct.UNKNOWN, Construct.UNKNOWN_NUMBERS]
         ),

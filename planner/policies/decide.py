@@ -18,7 +18,7 @@ from planner.lightweight import Any, Final, cast, replace
 from planner.limits import LimitReached, Limits, check_limits, never
 from planner.model import Formula, Number, Problem
 from planner.model.constructs import CONSTRAINED, Construct, Service, has, name_refused
-from planner.model.domain import lists_patterns
+from planner.model.domain import creates_objects, lists_patterns
 from planner.model.problem import is_numeric, is_temporal
 from planner.options import check_simulations
 from planner.plan import Statistics, Status, StoppedBy
@@ -56,8 +56,17 @@ Turn = tuple[str, Search]
 class Decider:
     """The process of a problem, with the graph and the bounds of each search that has had a turn."""
 
-    def __init__(self, problem: AnyProblem, objective: Objective, penalty: Number | None, limits: Limits) -> None:
+    def __init__(
+        self,
+        problem: AnyProblem,
+        objective: Objective,
+        penalty: Number | None,
+        limits: Limits,
+        source: AnyProblem | None = None,
+    ) -> None:
         self.problem, self.objective, self.limits = problem, objective, limits
+        self.source = source
+        """The problem whose actions create objects, for which `problem` has placeholders."""
         self.penalty = None if penalty is None else float(penalty)
         self.process: Process | None = None
         self.known: dict[str, tuple[Graph, Bounds]] = {}
@@ -69,13 +78,13 @@ class Decider:
         """Run the searches of `turns` one after the other until one has a policy; return the decision."""
         search = turns[-1][0]
         try:
-            self.process = _process_of(self.problem, self.limits)
+            self.process = _process_of(self.problem, self.limits, pooled=self.source is not None)
             self.ground_seconds = self.limits.elapsed
             limit = self.limits.remaining
             part = self.limits.part(None if limit is None else limit * LOOKING)
             turns = _turns_for(self.process, turns)
             search, chosen = self._run_turns(self.process, turns, part)
-            policy = policy_of(self.known[search][0], chosen, self.problem, part.check)
+            policy = policy_of(self.known[search][0], chosen, self.source or self.problem, part.check)
             stopped_by = StoppedBy.EXHAUSTED if self.known[search][1].proved else StoppedBy.INCOMPLETE
         except UnsupportedError as error:
             reason = str(error).removeprefix("unsupported: ")
@@ -124,7 +133,10 @@ class Decider:
     def _policy_of_plans(self, check: Check) -> Policy:
         graph, _ = self.known[PLANS]
         return policy_of(
-            graph, find_best_policy(graph.closed_options(), graph.aim.rewards, check).chosen, self.problem, check
+            graph,
+            find_best_policy(graph.closed_options(), graph.aim.rewards, check).chosen,
+            self.source or self.problem,
+            check,
         )
 
     def _start_search(self, process: Process, search: str) -> tuple[Graph, Bounds]:
@@ -133,7 +145,7 @@ class Decider:
         if search != "vi" and process.task.unreachable_goal is None:
             check = self.limits.check
             if isinstance(process, LayeredProcess):
-                aim.hopes = process.make_hopes(check)
+                aim.hopes = process.make_hopes(check) if process.has_hopes else None
             elif process.is_guided:
                 aim.hopes = make_hopes(aim, check) if search == SIMULATIONS else Hopes(process, check)
         graph = Graph(process, aim)
@@ -157,7 +169,7 @@ class Decider:
                     chosen = solve_known_part(graph, bounds, part.check).chosen
                 else:
                     chosen = find_best_policy(graph.closed_options(), graph.aim.rewards, part.check).chosen
-        return policy_of(graph, chosen, self.problem, never)
+        return policy_of(graph, chosen, self.source or self.problem, never)
 
     def _make_decision(self, policy: Policy, stopped_by: StoppedBy, search: str) -> Decision:
         graph, bounds = self.known[search]
@@ -228,7 +240,7 @@ class Decider:
         Raises `RuntimeError` for different values: that is an internal error.
         """
         try:
-            worth = evaluate(self.problem, policy, self.limits.check)
+            worth = evaluate(policy.problem, policy, self.limits.check)
         except LimitReached:
             return False
         pairs = [(policy.success, worth.success), (policy.cost, worth.cost), (policy.utility, worth.utility)]
@@ -276,12 +288,6 @@ SEARCHES: Final[dict[str, Search]] = {
     "mcts": search_by_simulations,
     PLANS: search_by_plans,
 }
-LAYERED_TURNS: Final[list[Turn]] = [
-    ("lao", partial(search_promising_states, most=FEW)),
-    ("vi", partial(search_all_states, most=MANY)),
-    ("lao", search_promising_states),
-]
-"""The turns in time and for tasks, where there may be many more states than the best policy looks into."""
 SHARE: Final = 0.35
 """Fraction of the time limit for the search by plans, which gives a good policy early."""
 PLANNING: Final = 10.0
@@ -329,18 +335,27 @@ def decide(
     simulating = partial(search_by_simulations, simulations=simulations, seed=seed, exploration=weight)
     planning = partial(search_by_plans, seconds=None if time_limit is None else ALONE * time_limit)
     named = SEARCHES | {"mcts": simulating, PLANS: planning}
-    is_layered = is_other_problem(problem) or is_temporal(classical)
+    is_layered = is_other_problem(problem) or is_temporal(classical) or creates_objects(classical.domain)
     if is_numeric(classical) or is_layered:
         if search == PLANS:
-            what = "tasks" if is_other_problem(problem) else "time" if is_layered else "numbers"
+            what = _name_layer(problem)
             reason = f"the search {search!r} does not take {what}; 'lao', 'vi' and 'mcts' do"
             return Decision(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, objective, reason=reason)
         several = LAYERED_TURNS if is_layered else NUMERIC_TURNS
         turns = several if search is None else [(search, named[search])]
     else:
         turns = _turns(simulating, time_limit) if search is None else [(search, named[search])]
+    limits = Limits(time_limit, memory_limit, cancel)
     with pause_collector():
-        found = Decider(problem, objective, penalty, Limits(time_limit, memory_limit, cancel)).run(turns)
+        if creates_objects(classical.domain):
+            from planner.policies.created_objects import decide_with_placeholders
+
+            turns = LAYERED_TURNS if search is None else turns
+            found = decide_with_placeholders(
+                problem, lambda pool, part: Decider(pool, objective, penalty, part, problem), turns, limits
+            )
+        else:
+            found = Decider(problem, objective, penalty, limits).run(turns)
     return _qualify_by_listings(classical, found) if lists_patterns(classical.domain) else found
 
 
@@ -357,11 +372,30 @@ NUMERIC_TURNS: Final[list[Turn]] = [
 """The turns where there are numbers, which other searches and estimates do not take."""
 
 
-def _process_of(problem: AnyProblem, limits: Limits) -> Process:
-    """Return the decision process of a problem of any kind."""
+LAYERED_TURNS: Final[list[Turn]] = [
+    ("lao", partial(search_promising_states, most=FEW)),
+    ("vi", partial(search_all_states, most=MANY)),
+    ("lao", search_promising_states),
+]
+"""The turns in time and for tasks, where there may be many more states than the best policy looks into."""
+
+
+def _process_of(problem: AnyProblem, limits: Limits, *, pooled: bool) -> Process:
+    """Return the decision process of a problem of any kind.
+
+    With a `pooled` number of placeholders, nothing is left out as irrelevant, and no heuristic gives bounds: both might
+    not hold with more placeholders.
+    """
+    process: Process
     if is_other_problem(problem):
-        return cast("Process", service_of(problem).decision_process(problem, limits))
-    return process_of(cast("Problem", problem), limits)
+        process = service_of(problem).decision_process(problem, limits)
+    else:
+        process = process_of(cast("Problem", problem), limits, whole=pooled)
+    layer: Process | None = process
+    while pooled and layer is not None:
+        layer.is_guided = layer.has_hopes = False
+        layer = layer.base if isinstance(layer, LayeredProcess) else None
+    return process
 
 
 def _turns_for(process: Process, turns: Sequence[Turn]) -> Sequence[Turn]:
@@ -386,6 +420,16 @@ def _qualify_by_listings(problem: Problem, found: Decision) -> Decision:
     reason = "; ".join(filter(None, [found.reason, f"objects may turn up: {describe_unlisted(problem)}"]))
     unknown = replace(found, status=Status.UNKNOWN, stopped_by=StoppedBy.INCOMPLETE, reason=reason)
     return replace(unknown, success_bound=1.0, utility_bound=None, cost_bound=0.0)
+
+
+def _name_layer(problem: AnyProblem) -> str:
+    """Name what the search by plans does not take of `problem`."""
+    classical = classical_of(problem)
+    if is_other_problem(problem):
+        return "tasks"
+    if creates_objects(classical.domain):
+        return Construct.CREATION.value
+    return "time" if is_temporal(classical) else "numbers"
 
 
 def _turns(simulating: Search, time_limit: float | None) -> list[Turn]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
+from planner.compilations.object_creation import for_steps
 from planner.compilations.determinization import ROUNDING, fix_outcome, outcome_probabilities
 from planner.errors import PlanError
 from planner.graphs import strong_components
@@ -16,6 +17,7 @@ from planner.lightweight import Any, Final, Protocol, cast, dataclass
 from planner.limits import never
 from planner.model import COST, Atom, Formula, Number, Problem
 from planner.model.arithmetic import Exact
+from planner.model.domain import creates_objects
 from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.model.problem import is_numeric, is_temporal
 from planner.plan import Step, exact_sum
@@ -118,17 +120,31 @@ def evaluate(problem: AnyProblem, strategy: Strategy, check: Callable[[], None] 
     `check` raises at a limit. Raises `PlanError` for a step that is inapplicable or exceeds a budget, and `InputError`
     for undeclared names in the problem.
     """
-    chain = _Chain(world_of(problem), strategy, check)
+    chain = _Chain(world_of(problem, strategy), strategy, check)
     success = chain.expected_sum([float(each) for each, _ in chain.ends])
     utility = chain.expected_sum([gain for _, gain in chain.ends])
     return Worth(success, chain.expected_sum(chain.costs), utility, len(chain.costs))
 
 
-def world_of(problem: AnyProblem) -> World:
-    """Return the world that a problem of any kind declares. Raises `InputError` for undeclared names in it."""
+SPARE: Final = 8
+"""Placeholders of each type for a strategy that does not tell beforehand which objects its steps create."""
+
+
+def world_of(problem: AnyProblem, strategy: Strategy) -> World:
+    """Return the world that a problem of any kind declares, with the objects that steps of `strategy` create.
+
+    Raises `InputError` for undeclared names in the problem.
+    """
+    nodes = getattr(strategy, "nodes", None)
+    steps = [] if nodes is None else [node.step for node in nodes if node.step is not None]
     if is_other_problem(problem):
-        return cast("World", service_of(problem).policy_world(resolve_problem(problem)))
-    return classical_world_of(resolve_classical(cast("Problem", problem), "evaluate", "load(…) gives one"))
+        problem = resolve_problem(problem)
+        service = service_of(problem)
+        return cast("World", service.policy_world(service.name_created(problem, steps)))
+    classical = resolve_classical(cast("Problem", problem), "evaluate", "load(…) gives one")
+    if creates_objects(classical.domain):
+        classical = for_steps(classical, steps, spare=SPARE if nodes is None else 0)
+    return classical_world_of(classical)
 
 
 def classical_world_of(problem: Problem) -> World:
@@ -306,7 +322,7 @@ def executions(problem: AnyProblem, strategy: Strategy, runs: int, seed: int = 0
     With the same `seed`, step k of execution n has the same random number for all strategies (common random numbers).
     Raises as `evaluate` does.
     """
-    world = world_of(problem)
+    world = world_of(problem, strategy)
     for run in range(runs):
         yield _execute(world, strategy, Random(f"{seed}/{run}"))
 

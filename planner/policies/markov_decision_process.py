@@ -286,6 +286,8 @@ class Process:
         """The choices that work only if an unknown fact holds, or does not hold."""
         self.is_guided = numeric is None
         """Whether heuristics for `task` give bounds."""
+        self.has_hopes = True
+        """Whether other bounds, such as those by the tasks that are left, hold."""
 
     @property
     def chooser(self) -> Task:
