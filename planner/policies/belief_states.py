@@ -29,11 +29,12 @@ from planner.compilations.contingent.knowledge import (
 )
 from planner.compilations.determinization import ROUNDING, determinize, keep_relevant_actions, outcome_probabilities
 from planner.errors import PlanError, UnsupportedError
-from planner.lightweight import Any, Final, dataclass
+from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits
 from planner.model import Action, Atom, Formula, Not, Problem
 from planner.model.formulas import substitute
 from planner.model.unknown_facts import HiddenVariable, find_hidden_variables, fix_unknown_facts
+from planner.model.problem import NumericMetric
 from planner.plan import Step, exact_sum
 from planner.policies.evaluation import Declared, Spent, View, World
 from planner.policies.markov_decision_process import FAINT, Choice, Process, ground_process, process_of
@@ -220,8 +221,10 @@ class SensingProcess(Process):
     ) -> None:
         self._all = [*process.choices]
         super().__init__(process.task, self._all, process.wishes, process.purse)
+        self.numeric, self.ends, self.is_metric = process.numeric, process.ends, process.is_metric
+        self.is_guided, self.space = process.is_guided, process.space
         self.belief = belief
-        self.initial = belief.conclude(self.initial)
+        self.initial = self._with_facts(process.initial, belief.conclude(self.facts(process.initial)))
         self.unknown, self.aliases, self.ignored = belief.bits, belief.aliases, belief.ignored
         self._sights = sights
         self._daring = daring
@@ -234,13 +237,24 @@ class SensingProcess(Process):
         """Whether every choice has one outcome: False, since facts are unknown."""
         return False
 
+    def _with_facts(self, state: State, facts: State) -> State:
+        """Return the state with the values of `state` and these facts."""
+        return facts if self.numeric is None else self.numeric.with_facts(state, facts)
+
+    def _learn(self, state: State, fact: Atom, *, holds: bool) -> State:
+        return self._with_facts(state, self.belief.learn(self.facts(state), fact, holds=holds))
+
+    def unknown_in(self, state: State) -> list[Atom]:
+        """Return the facts that are unknown in `state`."""
+        return self.belief.unknown(self.facts(state))
+
     def applicable(self, state: State) -> list[int]:
         """Return the numbers of the choices in `state`, ascending."""
         known = super().applicable(state)
         found = {*known}
-        for fact in self.belief.unknown(state):
+        for fact in self.unknown_in(state):
             for holds in (True, False):
-                after = self.belief.learn(state, fact, holds=holds)
+                after = self._learn(state, fact, holds=holds)
                 for choice in super().applicable(after):
                     if choice in self._daring and choice not in found and self._lacks_only(choice, state, fact):
                         known.append(self._number_of(Gamble(choice, fact, holds)))
@@ -270,9 +284,9 @@ class SensingProcess(Process):
         gamble = self._gambles.get(choice)
         if gamble is None:
             return _merge(self._sense_results(state, choice))
-        share = float(self.belief.chance(state, gamble.fact, holds=gamble.holds))
-        right = self.belief.learn(state, gamble.fact, holds=gamble.holds)
-        wrong = self.belief.learn(state, gamble.fact, holds=not gamble.holds)
+        share = float(self.belief.chance(self.facts(state), gamble.fact, holds=gamble.holds))
+        right = self._learn(state, gamble.fact, holds=gamble.holds)
+        wrong = self._learn(state, gamble.fact, holds=not gamble.holds)
         after = [(share * each, other, done) for each, other, done in self._sense_results(right, gamble.choice)]
         return _merge([*after, (1 - share, wrong, False)])
 
@@ -283,9 +297,10 @@ class SensingProcess(Process):
         for share, after in plain:
             happens = share - failing * (after == state)
             if failing and after == state:
-                yield failing, self.belief.conclude(state), False
-            for chance, seen in self.belief.sense(self.belief.conclude(after), self._sights.get(choice, ())):
-                yield happens * float(chance), seen, True
+                yield failing, state, False
+            known = self.belief.conclude(self.facts(after))
+            for chance, seen in self.belief.sense(known, self._sights.get(choice, ())):
+                yield happens * float(chance), self._with_facts(after, seen), True
 
 
 def _merge(results: Iterable[tuple[float, State, bool]]) -> list[tuple[float, State, bool]]:
@@ -308,7 +323,9 @@ def sensing_process_of(problem: Problem, limits: Limits, *, whole: bool = False)
         return process_of(fix_unknown_facts(problem, ()), limits, whole=whole)
     _refuse_dependent_effects(asked)
     made = add_suppositions(asked, asked.knowing(), None)
-    ground = ground_process(made.problem, compiled.ways, kept.domain.actions, limits, whole=True)
+    if isinstance(problem.metric, NumericMetric):
+        made = replace(made, problem=replace(made.problem, metric=problem.metric))
+    ground = ground_process(made.problem, compiled.ways, kept.domain.actions, limits, whole=True, by_ends=True)
     cases = [facts_of(case) for wish in ground.wishes for case in wish.cases]
     read = {*ground.task.goal, *chain(*[each.precondition for each in ground.choices], *cases)}
     belief = Belief(ground.task, asked.variables, asked.words, read)
@@ -415,7 +432,8 @@ class HiddenWorld(World):
         return substitute(action.requires, dict(bind_parameters(action, step)))
 
     def _holds(self, formula: Formula, state: Insight, *, surely: bool) -> bool:
-        return self._prospect.holds(formula, state.facts, state.unknown, surely=surely)
+        values = state.simulation.world.state.values
+        return self._prospect.holds(formula, state.facts, state.unknown, surely=surely, values=values)
 
     def draw_before(self, state: Insight, step: Step) -> Iterator[tuple[float, Insight]]:
         """Yield the probabilities and states of drawing the facts on which the outcome of `step` depends."""

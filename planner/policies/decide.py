@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from functools import partial
 
+from planner.compilations.budgets import limits_cost
 from planner.compilations.trajectory_constraints import constraint_of
 from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.garbage_collection import pause_collector
@@ -19,7 +20,7 @@ from planner.limits import LimitReached, Limits, check_limits, never
 from planner.model import Formula, Number, Problem
 from planner.model.constructs import CONSTRAINED, Construct, Service, has, name_refused
 from planner.model.domain import creates_objects, lists_patterns
-from planner.model.problem import is_numeric, is_temporal
+from planner.model.problem import NumericMetric, is_numeric, is_temporal
 from planner.options import check_simulations
 from planner.plan import Statistics, Status, StoppedBy
 from planner.policies.decision import GUIDE, Aim, Decision, Hopes, Objective
@@ -475,12 +476,12 @@ def unsupported_construct_of(whole: AnyProblem) -> str:
     problem = classical_of(whole)
     if has(problem, *CONSTRAINED) and has(problem, Construct.UNKNOWN):
         return "constraints where facts are unknown"
+    if has(problem, Construct.UNKNOWN) and limits_cost(problem) and isinstance(problem.metric, NumericMetric):
+        return f"a budget on the cost beside the metric '{problem.metric}' where facts are unknown"
     if is_temporal(problem):
         refused = refused_in_turn(problem)
         if not refused and is_other_problem(whole) and problem.timed:
             refused = "changes at known times beside tasks"
         if refused:
             return f"{refused} in a problem in time"
-    if is_numeric(problem) and has(problem, Construct.UNKNOWN):
-        return f"{Construct.UNKNOWN.value} in a problem with numbers"
     return next(iter(name_refused(problem, Service.POLICIES)), "")

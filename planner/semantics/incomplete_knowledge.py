@@ -18,6 +18,7 @@ from planner.model.unknown_facts import find_hidden_variables
 from planner.plan import Step
 from planner.semantics.axioms import Axioms, World
 from planner.semantics.condition_solver import Condition, State
+from planner.semantics.numeric_state import Values
 from planner.semantics.simulation import Rules, bind_parameters
 from planner.semantics.step_effects import Changes, Effect, compute_changes
 
@@ -70,10 +71,21 @@ class KnowledgeModel:
             self._conditions[key] = self.rules.compiler.compile(_read(formula, helps=True, surely=surely))
         return self._conditions[key]
 
-    def holds(self, formula: Formula, facts: Iterable[Atom], unknown: Iterable[Atom], *, surely: bool) -> bool:
-        """Return whether the ground `formula` surely, or possibly, holds, given true `facts` and `unknown` ones."""
+    def holds(
+        self,
+        formula: Formula,
+        facts: Iterable[Atom],
+        unknown: Iterable[Atom],
+        *,
+        surely: bool,
+        values: Values | None = None,
+    ) -> bool:
+        """Return whether the ground `formula` surely, or possibly, holds, given true `facts` and `unknown` ones.
+
+        `values` are those of functions, which are known.
+        """
         facts = [*facts]
-        world = World(State([*facts, *map(possibility_of, chain(facts, unknown))]), self.axioms)
+        world = World(State([*facts, *map(possibility_of, chain(facts, unknown))], values), self.axioms)
         return world.solver.holds(self.condition(formula, surely=surely), {})
 
     def effects(self, name: str) -> tuple[tuple[Effect, ...], tuple[Effect, ...]]:

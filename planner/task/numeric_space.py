@@ -40,6 +40,10 @@ class NumericSpace(Space):
         """Return the facts of `state` without the derived ones."""
         return self._states[state][0]
 
+    def with_facts(self, state: State, facts: State) -> State:
+        """Return the state with the values of `state` and these facts, without derived ones."""
+        return self._number_of(facts, self._states[state][1])
+
     def values(self, state: State) -> Values:
         """Return the values of the variables in `state`."""
         return self._states[state][1]
