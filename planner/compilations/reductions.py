@@ -12,17 +12,24 @@ from planner.lightweight import Final
 from planner.model import Problem
 from planner.model.constructs import Construct, Service, has
 from planner.model.domain import creates_objects
-from planner.model.problem import COST, NumericMetric, find_constraint_on_unknown, is_numeric, is_temporal
+from planner.model.problem import (
+    COST,
+    NumericMetric,
+    counts_softly,
+    find_constraint_on_unknown,
+    is_numeric,
+    is_temporal,
+)
 from planner.options import Solve, SolveOptions
 from planner.plan import Result, unsupported_result
 from planner.portfolio.incumbent import refuse_constructs, refuse_plain, weaken_to_intended
 from planner.portfolio.portfolio import check_names
 
 
-def refuse_constraints_on_unknown(problem: Problem, *_: object) -> Result | None:
-    """Refuse constraints whose truth in the initial state is unknown."""
-    found = find_constraint_on_unknown(problem)
-    reason = f"search does not take constraints on facts declared unknown, such as '{found}'"
+def refuse_counts_of_unknown(problem: Problem, *_: object) -> Result | None:
+    """Refuse soft constraints that count how often a condition on unknown facts begins to hold."""
+    found = find_constraint_on_unknown(problem, counts_softly)
+    reason = f"the soft constraint '{found}', which counts what may be unknown"
     return None if found is None else unsupported_result(reason)
 
 
@@ -38,11 +45,14 @@ def create_objects(problem: Problem, options: SolveOptions, answer: Solve) -> Re
 
 
 def separate_deadline(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
-    """Plan without the deadline, and then sequentially, beside numbers, and beside both wishes and constraints."""
+    """Plan without the deadline, and then sequentially, beside numbers, and beside both wishes and constraints.
+
+    Problems with unknown facts are left to a later reduction, whose problems come back without.
+    """
     if problem.deadline is None:
         return None
     if problem.unknown:
-        return unsupported_result("deadlines where facts are unknown")
+        return None
     if not is_numeric(problem) and not (problem.constraints and problem.wishes):
         return None
     from planner.scheduling.deadlines import solve_sequentially
@@ -79,8 +89,6 @@ def suppose_unknown_facts(problem: Problem, options: SolveOptions, answer: Solve
     """Plan on suppositions about unknown facts."""
     if not problem.unknown:
         return None
-    if is_numeric(problem):
-        return unsupported_result("unknown facts in a problem with numbers")
     from planner.compilations.contingent.assumption_based_planning import solve_with_unknown
 
     check_names(options)
@@ -99,13 +107,13 @@ def refuse_unsupported(problem: Problem, options: SolveOptions, *_: object) -> R
 
 
 def plan_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
-    """Plan in time where the problem asks for it."""
+    """Plan in time where the problem asks for it; leave problems with unknown facts to a later reduction."""
     if not is_temporal(problem) or options.engine is not None:
         return None
     from planner.portfolio.temporal_portfolio import refuse_in_time, solve_in_time
 
     refused = refuse_in_time(problem, options)
-    if refused is not None:
+    if refused is not None or problem.unknown:
         return refused
     if not has(problem, Construct.SOFT_GOALS, Construct.BUDGETS):
         return weaken_to_intended(problem.domain, solve_in_time(problem, options, answer))
@@ -117,7 +125,7 @@ def plan_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Resu
 
 REDUCTIONS: Final[tuple[Callable[[Problem, SolveOptions, Solve], Result | None], ...]] = (
     plan_in_time,
-    refuse_constraints_on_unknown,
+    refuse_counts_of_unknown,
     refuse_plain,
     create_objects,
     separate_deadline,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal
 from enum import Enum
 
 from planner.errors import UnsupportedError
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
-from planner.model.actions import Constraint, When
+from planner.model.actions import Constraint, ConstraintKind, When
 from planner.model.domain import DomainModel, has_moments, has_numbers, name_counts, numeric_fluents
 from planner.model.formulas import (
     TRUE,
@@ -221,8 +221,19 @@ def seal_like(problem: Problem, source: Problem) -> Problem:
     return problem if source.unsealed else seal(problem)
 
 
-def find_constraint_on_unknown(problem: Problem) -> Constraint | None:
-    """Return a constraint of `problem` that reads predicates with facts that are, or become, unknown; None without."""
+def counts_softly(constraint: Constraint) -> bool:
+    """Return whether `constraint` is soft and limits how often, at least once, a condition begins to hold."""
+    counts = constraint.kind is ConstraintKind.AT_MOST and constraint.times > 0
+    return counts and constraint.utility is not None
+
+
+def find_constraint_on_unknown(
+    problem: Problem, of_kind: Callable[[Constraint], bool] = lambda _: True
+) -> Constraint | None:
+    """Return a constraint of `problem` that reads predicates with facts that are, or become, unknown; None without.
+
+    Only constraints `of_kind` count.
+    """
     if not problem.unknown or not problem.constraints:
         return None
     hidden = {pattern.predicate for pattern in problem.unknown}
@@ -232,8 +243,8 @@ def find_constraint_on_unknown(problem: Problem) -> Constraint | None:
         grown = len(hidden)
         hidden |= {axiom.predicate for axiom in axioms if _reads(axiom.condition, hidden)}
         hidden |= {name for when in effects if _reads(when.requires, hidden) for name in _written(when)}
-    readers = (each for each in problem.constraints if any(_reads(condition, hidden) for condition in each.conditions))
-    return next(readers, None)
+    asked = filter(of_kind, problem.constraints)
+    return next((each for each in asked if any(_reads(condition, hidden) for condition in each.conditions)), None)
 
 
 def _written(when: When) -> list[str]:

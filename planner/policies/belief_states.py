@@ -16,25 +16,24 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from fractions import Fraction
 from itertools import chain, product
 
-from planner.compilations.contingent.assumption_based_planning import add_suppositions
 from planner.compilations.contingent.knowledge import (
     CAREFUL,
     Translation,
     Vocabulary,
     find_what_matters,
     make_translation,
-    mentions,
-    rename,
     senses,
 )
+from planner.compilations.contingent.readings import mentions, rename
+from planner.compilations.contingent.supposition_actions import add_suppositions
 from planner.compilations.determinization import ROUNDING, determinize, keep_relevant_actions, outcome_probabilities
 from planner.errors import PlanError, UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits
 from planner.model import Action, Atom, Formula, Not, Problem
 from planner.model.formulas import substitute
-from planner.model.unknown_facts import HiddenVariable, find_hidden_variables, fix_unknown_facts
 from planner.model.problem import NumericMetric
+from planner.model.unknown_facts import HiddenVariable, find_hidden_variables, fix_unknown_facts
 from planner.plan import Step, exact_sum
 from planner.policies.evaluation import Declared, Spent, View, World
 from planner.policies.markov_decision_process import FAINT, Choice, Process, ground_process, process_of

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from random import Random
 
-from planner.compilations.object_creation import for_steps
 from planner.compilations.determinization import ROUNDING, fix_outcome, outcome_probabilities
+from planner.compilations.object_creation import for_steps
 from planner.errors import PlanError
 from planner.graphs import strong_components
 from planner.lightweight import Any, Final, Protocol, cast, dataclass
 from planner.limits import never
 from planner.model import COST, Atom, Formula, Number, Problem
 from planner.model.arithmetic import Exact
-from planner.model.domain import creates_objects
 from planner.model.constructs import CONSTRAINED, Construct, has
+from planner.model.domain import creates_objects
 from planner.model.problem import is_numeric, is_temporal
 from planner.plan import Step, exact_sum
 from planner.policies.markov_decision_process import Kept

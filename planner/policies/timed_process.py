@@ -110,7 +110,9 @@ class TimedProcess(LayeredProcess[Clock]):
                 for each in source.domain.actions.values()
             }
             amounts.append([pickers[each.step.action](each.step.arguments) for each in self.choices])
-        scales = [common_resolution({*column, source.budgets[name]}) for name, column in zip(names, amounts, strict=True)]
+        scales = [
+            common_resolution({*column, source.budgets[name]}) for name, column in zip(names, amounts, strict=True)
+        ]
         full = [int(source.budgets[name] * scale) for name, scale in zip(names, scales, strict=True)]
         rows = [[int(each * scale) for each in column] for column, scale in zip(amounts, scales, strict=True)]
         return Purse(tuple(names), tuple(scales), tuple(full), tuple(zip(*rows, strict=True)))

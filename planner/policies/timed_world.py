@@ -8,13 +8,13 @@ from planner.compilations.determinization import ROUNDING, outcome_probabilities
 from planner.errors import PlanError, UnsupportedError
 from planner.lightweight import Any, dataclass
 from planner.model import Atom, Formula, Number, Problem
+from planner.model.problem import NumericMetric
 from planner.plan import Step, exact_sum
 from planner.policies.evaluation import Spent, World
 from planner.semantics.numeric_state import Values, change_between
 from planner.semantics.simulation import Simulation, bind_parameters
 from planner.semantics.step_effects import cost_of
 from planner.semantics.turns import Clock, Turns, refused_in_turn
-from planner.model.problem import NumericMetric
 
 
 class Interpreter:
@@ -65,7 +65,9 @@ class TimedWorld(World):
     def next_step_of(self, strategy: Any, state: Moment, spent: Spent, **more: Any) -> Step | None:
         """Call `strategy` with the facts, the values and the time."""
         facts = state.simulation.facts
-        ran = [Atom(each.predicate.removeprefix("ran-"), each.args) for each in facts if each.predicate.startswith("ran-")]
+        ran = [
+            Atom(each.predicate.removeprefix("ran-"), each.args) for each in facts if each.predicate.startswith("ran-")
+        ]
         begins = self._turns.begins(state.clock)
         now = exact_sum([self._turns.horizon, 1]) if begins is None else begins
         given = {"ran": frozenset(ran), "spent": dict(spent), "values": state.simulation.values, "now": now, **more}
@@ -129,4 +131,3 @@ class TimedWorld(World):
     def surely_holds(self, state: Moment, formula: Formula) -> bool:
         """Return whether the ground `formula` holds in `state`."""
         return state.simulation.holds(formula)
-

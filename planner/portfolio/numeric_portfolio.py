@@ -64,6 +64,7 @@ def _search_compiled(incumbent: Incumbent, options: SolveOptions) -> Result:
     except UnsupportedError as error:
         return _search_exactly(incumbent, options, unsupported_result(error.construct, error.hint))
     incumbent.take_task(task.task)
+    incumbent.has_bounds = task.is_priced
     if task.task.unreachable_goal is not None:
         return incumbent.unreachable_result()
     space = pack_numeric_task(task, limits.check)
@@ -81,9 +82,8 @@ def _search_compiled(incumbent: Incumbent, options: SolveOptions) -> Result:
     priced = _price_by_state(problem, limits)
     if priced is not None:
         incumbent.take_task(priced[1].source.task)
-        incumbent.offset = priced[1].offset
+        incumbent.offset, incumbent.has_bounds = priced[1].offset, True
         return incumbent.improve(_search_both(space, priced, entries, incumbent, options.mode), options.mode)
-    incumbent.has_bounds = False
     incumbent.caveat = "there is no bound of how far steps improve the metric: any plan will do"
     steps = run_until_plan(run_searches(space, entries, incumbent, "first"), incumbent.run)
     return _improve_unpriced(incumbent, options, steps)

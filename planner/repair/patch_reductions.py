@@ -24,7 +24,7 @@ from planner.validation.validate import check_steps
 from planner.validation.verdict import Verdict
 
 if TYPE_CHECKING:
-    from planner.compilations.contingent.assumption_based_planning import Supposing
+    from planner.compilations.contingent.supposition_actions import Supposing
     from planner.repair.patching import Patch
 
 UNLIMITED_SHARE: Final = 0.5
@@ -168,13 +168,8 @@ def patch_with_suppositions(
     Steps that suppose facts are among the new ones, at their price. If unknown facts matter, nothing is proved but that
     no steps lead to the goal in any case.
     """
-    from planner.compilations.contingent.assumption_based_planning import (
-        CARELESS,
-        IN_NO_CASE,
-        add_suppositions,
-        price_of_surprise,
-    )
-    from planner.compilations.contingent.knowledge import prepare_translation
+    from planner.compilations.contingent.assumption_based_planning import CARELESS, IN_NO_CASE, prepare_translation
+    from planner.compilations.contingent.supposition_actions import add_suppositions, price_of_surprise
     from planner.repair.patching import Patch
     from planner.solve import answer
 

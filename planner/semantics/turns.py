@@ -108,7 +108,10 @@ class Turns:
                 if number and number >= len(action.outcomes):
                     continue
                 own = snap.actions[name]
-                names = [f"{each}{f' {number}' if number else ''}" if each else "" for each in (own.start, own.end, own.lasting)]
+                names = [
+                    f"{each}{f' {number}' if number else ''}" if each else ""
+                    for each in (own.start, own.end, own.lasting)
+                ]
                 for new, old in zip(names, (own.start, own.end, own.lasting), strict=True):
                     if old:
                         actions[new] = replace(snap.problem.domain.actions[old], name=new)
@@ -259,7 +262,11 @@ class Turns:
     def _settle(self, clock: Clock) -> Clock:
         """Return one clock for all times after the horizon."""
         past = clock.end is not None and clock.end >= self.horizon and clock.events == len(self.events)
-        return replace(clock, end=self.horizon) if past and self.source.deadline is None and not self.is_lost(clock) else clock
+        return (
+            replace(clock, end=self.horizon)
+            if past and self.source.deadline is None and not self.is_lost(clock)
+            else clock
+        )
 
     def _price(self, clock: Clock, end: Number, run: _Run) -> Number:
         before = clock.end or 0
@@ -370,7 +377,9 @@ class _Touched:
         size = -1
         while size != len(names):
             size = len(names)
-            names |= {name for each in self._domain.axioms if each.predicate in names for name in _names_in(each.condition)}
+            names |= {
+                name for each in self._domain.axioms if each.predicate in names for name in _names_in(each.condition)
+            }
         return names
 
     def _spread(self, names: set[str]) -> set[str]:
@@ -432,7 +441,10 @@ def _with_history(problem: Problem) -> Problem:
         own = Atom(f"{_RAN}{action.name}", tuple([each.name for each in action.parameters]))
         provides = (*action.provides, own) if action.name in named else action.provides
         outcomes = tuple(
-            [replace(each, provides=(*each.provides, own)) if action.name in named else each for each in action.outcomes]
+            [
+                replace(each, provides=(*each.provides, own)) if action.name in named else each
+                for each in action.outcomes
+            ]
         )
         return replace(action, requires=requires, provides=provides, outcomes=outcomes, after=())
 

@@ -169,8 +169,8 @@ def validate(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost: Nu
 
     A problem of another kind is checked by the module that is registered for it.
 
-    Never raises for a bad plan. Raises `InputError` for a malformed problem, and `UnsupportedError` for constraints on
-    unknown facts, and for unknown facts beside numbers.
+    Never raises for a bad plan. Raises `InputError` for a malformed problem, and `UnsupportedError` where facts are
+    stale with unknown ones, beside numbers, in time, or beside constraints on them.
     """
     if is_other_problem(problem):
         return service_of(problem).validate(problem, steps if isinstance(steps, Plan) else Plan(tuple(steps), problem))
@@ -190,44 +190,76 @@ def check_steps(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost:
 
 
 def _check_steps(problem: Problem, steps: Plan | Sequence[Step], claimed_cost: Number | None) -> Verdict:
-    expected = {each.fact: each.holds for each in steps.suppositions} if isinstance(steps, Plan) else {}
     if problem.constraints and is_temporal(problem):
         raise UnsupportedError(
             f"the constraint '{problem.constraints[0]}' in a problem in time", "say it by `throughout`"
         )
-    if isinstance(steps, Plan):
-        claimed_cost = steps.cost if claimed_cost is None else claimed_cost
-        if steps.times:
-            from planner.validation.timed_replay import TimedReplay
-
-            return TimedReplay(problem, steps.steps, steps.times).judge(claimed_cost)
-        steps = steps.steps
-    if is_temporal(problem):
-        from planner.validation.timed_replay import TimedReplay, in_turn
-
-        plan = in_turn(problem, steps)
-        return TimedReplay(problem, plan.steps, plan.times).judge(claimed_cost)
-    expanded = _add_placeholders(problem, steps)
-    verdict = _validate_expanded(expanded, steps, claimed_cost, expected)
+    plan = steps if isinstance(steps, Plan) else Plan(tuple(steps), problem)
+    if isinstance(steps, Plan) and claimed_cost is None:
+        claimed_cost = plan.cost
+    expanded = problem if is_temporal(problem) else _add_placeholders(problem, plan.steps)
+    verdict = _validate_expanded(expanded, plan, claimed_cost)
     if expanded is problem or not verdict.forgone:
         return verdict
     pairs = zip(problem.wishes, expanded.wishes, strict=True)
     return replace(verdict, forgone=tuple([wish for wish, guarded in pairs if guarded in verdict.forgone]))
 
 
-def _validate_expanded(
-    problem: Problem, steps: Sequence[Step], claimed_cost: Number | None, expected: dict[Atom, bool]
-) -> Verdict:
+def _validate_expanded(problem: Problem, plan: Plan, claimed_cost: Number | None) -> Verdict:
+    """Validate `plan` of `problem`, which has placeholders for what the plan creates."""
     if not problem.unknown:
-        return _replay_plan(problem, steps, claimed_cost)
-    unclear = find_constraint_on_unknown(problem)
-    if unclear is not None:
-        raise UnsupportedError(f"the constraint '{unclear}' on facts declared unknown", "state which facts hold")
-    if is_numeric(problem):
-        raise UnsupportedError("facts declared unknown in a problem with numbers", "state which facts hold")
-    from planner.validation.suppositions import validate_with_suppositions
+        return _replay_any(problem, plan, claimed_cost)
+    if is_temporal(problem) or is_numeric(problem) or find_constraint_on_unknown(problem) is not None:
+        verdict = _validate_by_translation(problem, plan, claimed_cost)
+    else:
+        from planner.validation.suppositions import validate_with_suppositions
 
-    return validate_with_suppositions(problem, steps, expected, lambda known: _replay_plan(known, steps, claimed_cost))
+        expected = {each.fact: each.holds for each in plan.suppositions}
+        verdict = validate_with_suppositions(
+            problem, plan.steps, expected, lambda known: _replay_plan(known, plan.steps, claimed_cost)
+        )
+    late = _describe_late_looks(problem, plan, verdict) if verdict.valid and not is_temporal(problem) else ""
+    return replace(verdict, valid=False, reason=late) if late else verdict
+
+
+def _replay_any(problem: Problem, plan: Plan, claimed_cost: Number | None) -> Verdict:
+    """Replay `plan` of `problem`, without unknown facts: in time by its times, or with its steps in turn."""
+    if not plan.times and not is_temporal(problem):
+        return _replay_plan(problem, plan.steps, claimed_cost)
+    from planner.validation.timed_replay import TimedReplay, in_turn
+
+    timed = plan if plan.times else in_turn(problem, plan.steps)
+    return TimedReplay(problem, timed.steps, timed.times).judge(claimed_cost)
+
+
+def _validate_by_translation(problem: Problem, plan: Plan, claimed_cost: Number | None) -> Verdict:
+    """Validate `plan` where facts are unknown beside numbers, times, or constraints on them."""
+    from planner.validation.translated_suppositions import validate_by_translation
+
+    if is_temporal(problem) and not plan.times:
+        from planner.validation.timed_replay import in_turn
+
+        held = [each.fact for each in plan.suppositions if each.holds]
+        plan = replace(plan, times=in_turn(fix_unknown_facts(problem, held), plan.steps).times)
+    return validate_by_translation(
+        problem,
+        plan,
+        lambda known, _: _replay_any(known, plan, claimed_cost),
+        lambda case: _replay_any(case, plan, None),
+    )
+
+
+def _describe_late_looks(problem: Problem, plan: Plan, verdict: Verdict) -> str:
+    """Describe how steps exceed the deadline that wait for what they suppose to be looked at; "" if they meet it."""
+    if problem.deadline is None or not verdict.suppositions:
+        return ""
+    from planner.scheduling.schedule import makespan
+
+    free = Plan(plan.steps, replace(problem, deadline=None), suppositions=verdict.suppositions)
+    takes = makespan(free)
+    if takes <= problem.deadline:
+        return ""
+    return f"the plan takes {takes} seconds, and the deadline is {problem.deadline}"
 
 
 def apply_suppositions(problem: Problem, plan: Plan) -> tuple[Problem, tuple[Supposition, ...]]:

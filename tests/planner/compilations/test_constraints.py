@@ -14,7 +14,6 @@ from planner import (
     Plan,
     Status,
     Step,
-    UnsupportedError,
     always,
     before,
     explain_unsolvable,
@@ -269,17 +268,23 @@ def test_decompositions_keep_constraints():
     assert "breaks the constraint" in problem_kind.validate(bound, solve(made).expect_plan()).reason
 
 
-def test_constraints_on_facts_declared_unknown_are_refused_everywhere() -> None:
+def test_constraints_on_facts_declared_unknown_are_kept_on_suppositions() -> None:
     domain = Domain("u")
     domain.action("smash", {}, provides=["in_"], cost=5)
     domain.action("open", {}, requires=["unlocked"], provides=["in_"], cost=50)
     domain.derive("free", {}, "unlocked")
-    for constraint in (never("unlocked"), always("free"), before("unlocked", "in_"), never("unlocked", utility=3)):
+    for constraint, supposed in (
+        (never("unlocked"), ["not unlocked"]),
+        (always("free"), ["unlocked"]),
+        (before("unlocked", "in_"), ["unlocked"]),
+    ):
         problem = domain.problem(goal=["in_"], unknown=["unlocked"], constraints=[constraint])
         result = solve(problem)
-        assert result.status is Status.UNSUPPORTED
-        assert "constraints on facts declared unknown" in result.reason
-        with pytest.raises(UnsupportedError, match="declared unknown"):
-            validate(problem, [Step("smash")])
+        assert [step.action for step in result.expect_plan().steps] == ["smash"]
+        assert [each.literal for each in result.plan.suppositions] == supposed
+        verdict = validate(problem, [Step("smash")])
+        assert [each.literal for each in verdict.suppositions] == supposed
+    wished = domain.problem(goal=["in_"], unknown=["unlocked"], constraints=[never("unlocked", utility=3)])
+    assert solve(wished).expect_plan().charge in (5, 8)
     free = domain.problem(goal=["in_"], unknown=["unlocked"], constraints=[never(done("open"))])
     assert [step.action for step in solve(free).expect_plan().steps] == ["smash"]

@@ -23,6 +23,7 @@ from planner import (
     Step,
     StoppedBy,
     When,
+    at_most,
     causal_links,
     explain_plan,
     never,
@@ -244,12 +245,18 @@ def test_wishes_count_only_where_they_surely_come_true() -> None:
     assert (cheap.utility, texts(cheap.plan)) == (0, [])
 
 
-def test_constraints_on_what_is_unknown_are_refused() -> None:
+def test_constraints_on_what_is_unknown_are_kept_on_suppositions() -> None:
     domain = Domain("lamp")
     domain.action("press", when=[When(requires=["wired"], provides=["lit"])], provides=["done"])
     for fact_ in ("wired", "lit"):
         problem = domain.problem(goal=["done"], unknown=["wired"], constraints=[never(fact_)])
-        assert solve(problem).status is Status.UNSUPPORTED
+        result = solve(problem)
+        assert [each.literal for each in result.expect_plan().suppositions] == ["not wired"]
+        assert validate(problem, result.plan.steps).valid
+    counted = domain.problem(goal=["done"], unknown=["wired"], constraints=[at_most(2, "lit", utility=3)])
+    result = solve(counted)
+    assert result.status is Status.UNSUPPORTED
+    assert result.reason == "the soft constraint 'at most 2 times lit', which counts what may be unknown"
 
 
 def test_nothing_is_unknown_of_what_does_not_exist_yet() -> None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from planner import read_documents
+from planner import Domain, Step, read_documents
 from planner.model.actions import Action, Constraint, ConstraintKind
 from planner.model.domain import DomainModel, Predicate
 from planner.model.formulas import And, Atom, Not, Object, Variable
@@ -150,10 +150,22 @@ def test_with_wishes_and_constraints_steps_are_taken_in_turn_and_the_bound_is_wi
     assert makespan(result.plan) <= 40
 
 
-def test_unknown_facts_are_refused():
-    result = solve(replace(parcels(1, 40), unknown=(Atom("free", ("van",)),)))
-    assert result.status is Status.UNSUPPORTED
-    assert result.reason == "deadlines where facts are unknown"
+def test_what_is_looked_at_delays_the_steps_that_rest_on_it():
+    house = Domain("house")
+    house.action("look", senses=["open"], duration=3)
+    house.action("enter", requires=["open"], provides=["inside"], duration=4, tags=["irreversible"])
+    for deadline, is_met in ((7, True), (6, False)):
+        problem = house.problem(goal=["inside"], unknown=["open"], deadline=deadline)
+        result = solve(problem)
+        assert (result.plan is not None) is is_met
+        verdict = validate(problem, [Step("look"), Step("enter")])
+        assert verdict.valid is is_met
+        if is_met:
+            assert [step.action for step in result.plan.steps] == ["look", "enter"]
+            assert [each.seen for each in result.plan.suppositions] == [1]
+        else:
+            assert result.status is Status.UNKNOWN
+            assert verdict.reason == "the plan takes 7 seconds, and the deadline is 6"
 
 
 BESIDE_NUMBERS = """\
