@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from htn.compilations.htn_in_time import plan_in_time
-from htn.compilations.htn_reductions import (
-    compile_away,
-    solve_with_creation,
-    solve_with_wishes,
-)
+from htn.compilations.htn_reductions import compile_away, solve_with_creation, solve_with_wishes
+from htn.compilations.htn_suppositions import suppose_unknown_facts
 from htn.grounding.ground_htn import ground
 from htn.htn_portfolio import HEURISTICS, ONE_PLAN_SEARCHES, SEARCHES, select_search
 from htn.lifted.depth_first import EnoughPlans, LimitsWithDescent, search_depth_first
@@ -165,6 +162,7 @@ def refuse_beside_numbers(problem: HtnProblem, options: SolveOptions, *_: object
 
 REDUCTIONS: Final[tuple[Callable[[HtnProblem, SolveOptions, Solve], Result | None], ...]] = (
     lambda problem, options, _: refuse_plain(problem.classical, options),
+    suppose_unknown_facts,
     plan_in_time,
     refuse_beside_numbers,
     solve_with_creation,

@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from graphlib import TopologicalSorter
+from itertools import pairwise
 
 from htn.compilations.known_changes import add_changes, add_clock, put_in, take_out
 from htn.model import Decomposition, HtnProblem, Network, Node
@@ -281,7 +282,8 @@ def schedule_tasks(problem: HtnProblem, plan: Plan) -> Plan | None:
     """Return `plan`, whose steps can be taken one after another, with the earliest times; None where it is late.
 
     The order of the tasks of its decomposition is kept. Where the steps may also start as soon as they can, and still
-    decompose the tasks, that order is used if it ends earlier.
+    decompose the tasks, that order is used if it ends earlier. Where steps that overlap decompose the tasks in neither
+    order, as preconditions of methods wait for steps of other tasks, they are taken in turn.
     """
     classical = problem.classical
     try:
@@ -294,15 +296,20 @@ def schedule_tasks(problem: HtnProblem, plan: Plan) -> Plan | None:
         else:
             early = order_by_epochs(classical, snap, steps, ordered)
         sequences = [each for each in (sequence, early) if each is not None and _has_all(each, snap)]
-        found = [_time(problem, plan, find_times(classical, snap, steps, each, ordered)) for each in sequences]
-        if classical.timed and all(
-            each is None for each in found
-        ):  # methods may require what a change at a known time brings
-            kept = [find_times(classical, snap, steps, each, ordered, keeps_changes=True) for each in sequences]
-            found = [_time(problem, plan, each) for each in kept]
+        ways = [(ordered, False), ([*pairwise(range(len(steps)))], False)]
+        # methods may require what a change at a known time brings
+        ways += [(ordered, True)] if classical.timed else []
+        for before, keeps_changes in ways:
+            times = [
+                find_times(classical, snap, steps, each, before, keeps_changes=keeps_changes) for each in sequences
+            ]
+            found = [_time(problem, plan, each) for each in times]
+            valid = [each for each in found if each is not None]
+            if valid:
+                return min(valid, key=lambda each: each.cost)
     except PlanError:
         return None
-    return min([each for each in found if each is not None], key=lambda each: each.cost, default=None)
+    return None
 
 
 def _has_all(sequence: Sequence[Moment], snap: SnapProblem) -> bool:

@@ -322,6 +322,10 @@ def verify(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict:
     Where `limits` is used up in the search for a decomposition, the verdict says by which limit. Where time is planned,
     the steps must decompose the tasks as a sequence, and their times must keep the order of the tasks.
     """
+    if problem.classical.unknown:
+        from htn.verification.supposed_plans import verify_on_suppositions
+
+        return verify_on_suppositions(problem, plan, limits)
     if is_in_time(problem):
         return _verify_in_time(problem, plan, limits)
     if plan.tree is not None:

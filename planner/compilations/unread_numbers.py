@@ -185,9 +185,11 @@ def qualify_by_values(problem: Problem, result: Result) -> Result:
         return result
     plan, status, reason = result.plan, result.status, result.reason
     if plan is not None:
+        facts = tuple([each for each in plan.suppositions if each.value is None])
         supposed = find_supposed_numbers(problem, plan.steps)
-        plan = replace(plan, suppositions=supposed)
-        said = f"it supposes {'; '.join(map(str, supposed))}" if supposed else ""
+        is_said = facts + supposed == plan.suppositions and bool(facts)
+        plan = replace(plan, suppositions=facts + supposed)
+        said = f"it supposes {'; '.join(map(str, supposed))}" if supposed and not is_said else ""
         reason = "; ".join(filter(None, [reason, said]))
         status = Status.SOLVED if status is Status.OPTIMAL else status
     stopped_by = StoppedBy.INCOMPLETE if result.stopped_by is StoppedBy.EXHAUSTED else result.stopped_by

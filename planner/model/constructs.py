@@ -79,7 +79,7 @@ REFUSED_BY: Final[Mapping[Service, frozenset[Construct]]] = MappingProxyType(
         Service.PLAIN_SEARCH: frozenset(
             [Construct.CREATION, Construct.UNKNOWN, Construct.UNKNOWN_NUMBERS, Construct.BUDGETS, Construct.DEADLINE]
         ),
-        Service.TASK_SEARCH: _WHOLE.difference([Construct.BUDGETS]),
+        Service.TASK_SEARCH: _WHOLE.difference([Construct.UNKNOWN, Construct.BUDGETS]),
         Service.CANDIDATES: frozenset([Construct.UNKNOWN, Construct.UNKNOWN_NUMBERS]),
         Service.TASK_CANDIDATES: frozenset([Construct.CREATION, Construct.UNKNOWN, Construct.DEADLINE]),
         Service.POLICIES: frozenset([Construct.UNKNOWN_NUMBERS]),

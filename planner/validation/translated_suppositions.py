@@ -20,7 +20,7 @@ from planner.model.unknown_facts import HiddenVariable, fix_unknown_facts
 from planner.plan import Plan, Step, StepTime, StoppedBy, Supposition
 from planner.semantics.simulation import Simulation, bind_parameters
 from planner.semantics.snap_actions import make_snap_problem
-from planner.validation.timed_replay import find_happenings
+from planner.validation.timed_replay import find_happenings, in_turn
 from planner.validation.verdict import Verdict
 
 MOST_TRIES: Final = 1_000
@@ -29,22 +29,32 @@ WORLDS: Final = 6
 """Ways in which the other unknown facts turn out that are replayed, beside that in which none of them holds."""
 
 Supposed = dict[Atom, bool]
+Needs = Mapping[int, Sequence[Formula]]
+"""Ground conditions beside those of the actions, by the numbers of the steps before which they must hold."""
 Known = Callable[[Problem, Translation], Verdict]
 """Judges the plan in a problem whose states record knowledge by a translation."""
 
 
 def validate_by_translation(
-    problem: Problem, plan: Plan, known: Known, world: Callable[[Problem], Verdict], also: Sequence[Formula] = ()
+    problem: Problem,
+    plan: Plan,
+    known: Known,
+    world: Callable[[Problem], Verdict],
+    *,
+    also: Sequence[Formula] = (),
+    needs: Callable[[Translation], Needs] = lambda _: {},
+    lasts: bool = False,
 ) -> Verdict:
     """Validate `plan` of a problem whose classical part is `problem`, if possible on the suppositions of `plan`.
 
     `known` judges it in a translated problem, and `world` in one with nothing unknown. The formulas `also` are read,
-    too. Raises `UnsupportedError` where facts grow stale with unknown ones.
+    too; `needs` has those that must hold before steps, as knowledge. Where the problem `lasts`, it is one in time even
+    if nothing in it says so. Raises `UnsupportedError` where facts grow stale with unknown ones.
     """
-    asked = translate_all(problem, also)
+    asked = translate_all(problem, also, lasts=lasts)
     if asked is None:
         return world(fix_unknown_facts(problem, ()))
-    search = _Search(problem, asked, plan, known)
+    search = _Search(problem, asked, plan, known, needs(asked))
     found = search.find({each.fact: each.holds for each in plan.suppositions if each.fact in search.rivals})
     if found is None:
         return search.reject(world(fix_unknown_facts(problem, ())))
@@ -81,6 +91,7 @@ class _Search:
     asked: Translation
     plan: Plan
     known: Known
+    needs: Needs
     rivals: dict[Atom, tuple[Atom, ...]] = field(init=False)
     """The unknown facts, each with all facts of its item."""
     names: dict[str, str] = field(init=False)
@@ -253,11 +264,12 @@ class _Dependents:
         """Return the numbers of the steps that rest on each supposition, and 0 where the goal does."""
         held = self.search.asked.suppose(self.search.knowing, self.supposed)
         plan = self.search.plan
-        walk = _walk_times(held, plan.steps, plan.times) if plan.times else _walk(held, plan.steps)
+        times = plan.times or (in_turn(held, plan.steps).times if self.search.asked.lasts else ())
+        walk = _walk_times(held, plan.steps, times) if times else _walk(held, plan.steps)
         for number, simulation, step in walk:
             for fact, places in self.found.items():
                 mine = [each for each, by in self.decided.items() if by == fact]
-                if mine and number not in places and self._rests(simulation, step, mine):
+                if mine and number not in places and self._rests(simulation, step, mine, number):
                     places.append(number)
             if step is not None:
                 changes = simulation.changes(step)
@@ -266,15 +278,17 @@ class _Dependents:
                     del self.decided[fact]
         return self.found
 
-    def _rests(self, simulation: Simulation, step: Step | None, facts: Sequence[Atom]) -> bool:
-        """Return whether `step`, or the goal, would not do as it does if `facts` were unknown."""
+    def _rests(self, simulation: Simulation, step: Step | None, facts: Sequence[Atom], number: int) -> bool:
+        """Return whether the step, of this `number`, or the goal, would not do as it does if `facts` were unknown."""
         possible = self.search.asked.words.possible
         trial = simulation.copy()
         twins = [Atom(possible[fact.predicate], fact.args) for fact in facts]
         trial.world.update(facts, twins, ())
         if step is None:
             return not trial.holds(trial.problem.goal.hard)
-        if trial.find_objection(step) is not None:
+        if simulation.find_objection(step) is None and trial.find_objection(step) is not None:
+            return True
+        if any(simulation.holds(each) and not trial.holds(each) for each in self.search.needs.get(number, ())):
             return True
         before, after = simulation.changes(step), trial.changes(step)
         return (before.provided, before.retracted, before.numbers) != (after.provided, after.retracted, after.numbers)

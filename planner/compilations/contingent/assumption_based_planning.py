@@ -31,7 +31,7 @@ from planner.errors import UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits
 from planner.model.constructs import Construct
-from planner.model.formulas import Atom, Number
+from planner.model.formulas import Atom, Formula, Number
 from planner.model.problem import Metric, Problem, find_constraint_on_unknown, is_temporal
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy, Supposition, exact_sum, unsupported_result
@@ -72,6 +72,8 @@ class Frame:
     in_turn: Callable[[Supposing], Any]
     is_early: bool
     is_exact: bool
+    also: tuple[Formula, ...] = ()
+    """Conditions outside the classical part."""
 
     def optimistic(self) -> Any:
         """Return the problem of the first search."""
@@ -83,7 +85,7 @@ class Frame:
 
     def supposing(self, surprise: Number | None) -> Supposing:
         """Return the classical part of the problem of the third search."""
-        return add_suppositions(self.asked, self.asked.knowing(), surprise, early=self.is_early)
+        return add_suppositions(self.asked, self.asked.knowing(), surprise, early=self.is_early, also=self.also)
 
 
 def prepare_translation(problem: Problem, used: Collection[str] = ()) -> Translation | None:

@@ -28,7 +28,7 @@ from planner.compilations.contingent.readings import (
     translate,
 )
 from planner.errors import UnsupportedError
-from planner.lightweight import Final, dataclass, field, replace
+from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Action, Literal, Moment, When
 from planner.model.domain import Axiom, DomainModel, Predicate
 from planner.model.formulas import (
@@ -169,10 +169,7 @@ class Translation:
     variables: Sequence[HiddenVariable]
     words: Vocabulary
     items: Mapping[str, Places]
-    lasts: bool = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "lasts", is_temporal(self.problem))
+    lasts: bool = False
 
     def optimistic(self) -> Problem:
         """Return the problem in which a condition holds if it possibly holds.
@@ -478,24 +475,32 @@ def unknown_predicates(problem: Problem) -> set[str]:
     return {pattern.predicate for pattern in problem.unknown}
 
 
-def translate_all(problem: Problem, also: Iterable[Formula] = ()) -> Translation | None:
+def translate_all(problem: Problem, also: Iterable[Formula] = (), *, lasts: bool = False) -> Translation | None:
     """Return the translation of all of `problem`, as it is declared; None if conditions read nothing unknown.
 
-    The formulas `also` are read, too. Raises `UnsupportedError` where facts grow stale with what is unknown.
+    The formulas `also` are read, too. Steps last if the problem is in time, or if it is said that it `lasts`. Raises
+    `UnsupportedError` where facts grow stale with what is unknown.
     """
-    made = make_translation(problem, problem, unknown_predicates(problem) & read_predicates(problem, also))
+    matter = unknown_predicates(problem) & read_predicates(problem, also)
+    made = make_translation(problem, problem, matter, lasts=lasts)
     if made is not None:
         made.refuse_staleness()
     return made
 
 
-def make_translation(problem: Problem, plain: Problem, matter: Collection[str]) -> Translation | None:
-    """Return the translation of `plain`, which is `problem` or its compilation, if the predicates `matter`."""
+def make_translation(
+    problem: Problem, plain: Problem, matter: Collection[str], *, lasts: bool = False
+) -> Translation | None:
+    """Return the translation of `plain`, which is `problem` or its compilation, if the predicates `matter`.
+
+    Steps last if the problem is in time, or if it is said that it `lasts`.
+    """
     variables = find_hidden_variables(problem, matter)
     names = dict.fromkeys(fact.predicate for variable in variables for fact in variable.facts)
     if not variables:
         return None
-    return Translation(plain, variables, Vocabulary.of(plain.domain, names), item_places(problem.domain))
+    places = item_places(problem.domain)
+    return Translation(plain, variables, Vocabulary.of(plain.domain, names), places, lasts or is_temporal(plain))
 
 
 def senses(action: Action, predicates: Collection[str]) -> bool:

@@ -83,15 +83,21 @@ class Supposing:
 
 
 def add_suppositions(
-    asked: Translation, knowing: Problem, surprise: Number | None, *, early: bool = False
+    asked: Translation,
+    knowing: Problem,
+    surprise: Number | None,
+    *,
+    early: bool = False,
+    also: Iterable[Formula] = (),
 ) -> Supposing:
     """Add actions that suppose unknown facts to `knowing`, a translation of what was `asked`.
 
     `surprise` is the price of a wrong supposition, beside the cost of a step that fails; None makes all prices 0.
     Suppositions that are made `early` come before all other steps, and constraints do not count the states between.
+    The formulas `also` are read outside the problem.
     """
     source = asked.problem
-    wanted = find_wanted(source) if early or asked.lasts else None
+    wanted = find_wanted(source, also) if early or asked.lasts else None
     writer = _SuppositionBuilder(asked, {*knowing.domain.actions}, {*knowing.domain.functions}, early, wanted)
     for name in asked.words.open:
         writer.write(name)
