@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from htn.compilations.htn_in_time import is_in_time, schedule_tasks
 from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
-from planner.compilations.adl import compile_adl
 from planner.compilations.contingent.assumption_based_planning import Frame, is_exact, solve_frame
 from planner.compilations.contingent.knowledge import (
     Translation,
@@ -22,9 +21,11 @@ from planner.compilations.contingent.knowledge import (
 )
 from planner.compilations.contingent.readings import Reading, reading_of_known, translate
 from planner.compilations.contingent.supposition_actions import BEGIN, Supposing
+from planner.compilations.passes import compile_away
 from planner.errors import UnsupportedError
 from planner.lightweight import Final, replace
 from planner.model import Atom, Formula, Problem
+from planner.model.constructs import Construct
 from planner.model.domain import creates_objects
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Result, unsupported_result
@@ -72,7 +73,7 @@ def _prepare(problem: HtnProblem) -> Translation | None:
     if is_in_time(problem):
         return translate_all(classical, read, lasts=True)
     matter = unknown_predicates(classical) & read_predicates(classical, read)
-    return make_translation(classical, compile_adl(classical).problem, matter)
+    return make_translation(classical, compile_away(classical, Construct.CHANGES), matter)
 
 
 def _frame_of(problem: HtnProblem, asked: Translation) -> Frame:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from planner.lightweight import Final
 from planner.model import Problem
-from planner.model.constructs import Construct, Service, has
+from planner.model.constructs import CONSTRAINED, Construct, Service, has
 from planner.model.domain import creates_objects
 from planner.model.problem import (
     COST,
@@ -110,17 +110,32 @@ def plan_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Resu
     """Plan in time where the problem asks for it; leave problems with unknown facts to a later reduction."""
     if not is_temporal(problem) or options.engine is not None:
         return None
-    from planner.portfolio.temporal_portfolio import refuse_in_time, solve_in_time
+    from planner.portfolio.temporal_portfolio import refuse_in_time
 
     refused = refuse_in_time(problem, options)
     if refused is not None or problem.unknown:
         return refused
-    if not has(problem, Construct.SOFT_GOALS, Construct.BUDGETS):
-        return weaken_to_intended(problem.domain, solve_in_time(problem, options, answer))
-    from planner.compilations.wishes_in_time import solve_with_wishes_in_time
+    return weaken_to_intended(problem.domain, _plan_parts_in_time(problem, options, answer))
 
-    found = solve_with_wishes_in_time(problem, options, lambda plain, given: solve_in_time(plain, given, answer))
-    return weaken_to_intended(problem.domain, found)
+
+def _plan_parts_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Result:
+    """Compile wishes, budgets and constraints away, and plan in time without them."""
+    from planner.portfolio.temporal_portfolio import solve_in_time
+
+    def solve(part: Problem, given: SolveOptions) -> Result:
+        return _plan_parts_in_time(part, given, answer)
+
+    has_wishes = has(problem, Construct.SOFT_GOALS, Construct.SOFT_CONSTRAINTS, Construct.BUDGETS)
+    if has_wishes:
+        from planner.compilations.wishes_in_time import MOST_CHOSEN, solve_with_wishes_in_time
+
+        if not (has(problem, *CONSTRAINED) and len(problem.wishes) > MOST_CHOSEN):
+            return solve_with_wishes_in_time(problem, options, solve)
+    if has(problem, *CONSTRAINED):
+        from planner.compilations.constraints_in_time import solve_with_constraints_in_time
+
+        return solve_with_constraints_in_time(problem, options, solve)
+    return solve_in_time(problem, options, answer)
 
 
 REDUCTIONS: Final[tuple[Callable[[Problem, SolveOptions, Solve], Result | None], ...]] = (

@@ -1,9 +1,9 @@
-"""Soft goals and budgets of problems in time, compiled away.
+"""Soft goals, soft constraints and budgets of problems in time, compiled away.
 
 A budget becomes a number with a bound. Of a few wishes, all choices are looked at: each is a problem with more hard
-goals, which is proved by itself, or excluded where another plan is charged no more than its bound. Of many wishes, each
-becomes a part of the goal that an action without duration, `@forgo-0`, makes true as well, at the wish's utility; it
-changes nothing else, so that it takes no time.
+goals and constraints, which is proved by itself, or excluded where another plan is charged no more than its bound. Of
+many soft goals, each becomes a part of the goal that an action without duration, `@forgo-0`, makes true as well, at the
+wish's utility; it changes nothing else, so that it takes no time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from planner.compilations.driver import Driver, value_plan
 from planner.compilations.soft_goals import FORGONE, forgo_name
 from planner.errors import UnsupportedError
 from planner.lightweight import Final, dataclass, replace
-from planner.model.actions import Action, CostTerm, NumericEffect
+from planner.model.actions import Action, Constraint, CostTerm, NumericEffect
 from planner.model.domain import Function, Predicate
 from planner.model.formulas import Arithmetic, Atom, Number, Or, conjunction, conjuncts, functions_in
 from planner.model.problem import COST, TOTAL_COST, Goal, Metric, NumericMetric, Problem, SoftGoal
@@ -35,14 +35,17 @@ FIRST_SECONDS: Final = 1.0
 
 
 def solve_with_wishes_in_time(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
-    """Solve `problem`, which is in time and has soft goals or budgets; `solve` takes what has neither."""
+    """Solve `problem`, which is in time and has wishes or budgets; `solve` takes what has neither.
+
+    Of more than `MOST_CHOSEN` wishes, none is a constraint.
+    """
     if COST in problem.budgets and isinstance(problem.metric, NumericMetric):
         return unsupported_result(f"a budget on the cost beside the metric '{problem.metric}'")
     try:
         plain = compile_budgets(problem)
     except UnsupportedError as error:
         return unsupported_result(error.construct, error.hint)
-    if 0 < len(problem.goal.soft) <= MOST_CHOSEN:
+    if 0 < len(problem.wishes) <= MOST_CHOSEN:
         return _Choices(problem, plain, options, solve).run()
     compiled = compile_soft_goals(plain) if plain.goal.soft else plain
     mapped = Compiled(compiled, lambda plan: _as_plan_of(problem, plan))
@@ -62,7 +65,7 @@ def _as_plan_of(problem: Problem, plan: Plan) -> Plan:
 class _Choice:
     """A set of `wishes` to grant: what plans that grant no more are charged for the others, and at least in all."""
 
-    wishes: tuple[SoftGoal, ...]
+    wishes: tuple[SoftGoal | Constraint, ...]
     forgone: Number
     least: Number | None = None
     is_settled: bool = False
@@ -77,10 +80,11 @@ class _Choices:
         self._recorder = Recorder()
         self._best: Plan | None = None
         self._statistics = Statistics()
-        wishes = problem.goal.soft
+        wishes = problem.wishes
         chosen = [[wish for place, wish in enumerate(wishes) if bits >> place & 1] for bits in range(1 << len(wishes))]
         self._choices = [
-            _Choice(tuple(each), exact_sum([wish.utility for wish in wishes if wish not in each])) for each in chosen
+            _Choice(tuple(each), exact_sum([wish.utility or 0 for wish in wishes if wish not in each]))
+            for each in chosen
         ]
         self._choices.sort(key=lambda each: each.forgone)
 
@@ -106,9 +110,8 @@ class _Choices:
     def _look_at(self, choice: _Choice, seconds: float) -> StoppedBy | None:
         """Solve the problem in which the wishes of `choice` are hard goals; return what ended all of the work."""
         part = self._limits.part(seconds)
-        goal = Goal(conjunction([*conjuncts(self._plain.goal.hard), *[wish.condition for wish in choice.wishes]]))
         began = self._limits.elapsed
-        found = self._solve(replace(self._plain, goal=goal), self._options.within(part, on_progress=self._report))
+        found = self._solve(self._choose(choice), self._options.within(part, on_progress=self._report))
         self._recorder.take_turns(found.history, began)
         self._statistics = found.statistics
         self._take(found.plan)
@@ -121,6 +124,14 @@ class _Choices:
             return found.stopped_by
         left = self._limits.remaining
         return StoppedBy.TIME if left is not None and left <= 0 else None
+
+    def _choose(self, choice: _Choice) -> Problem:
+        """Return the problem in which the wishes of `choice` are hard, and the others are left out."""
+        goals = [wish.condition for wish in choice.wishes if isinstance(wish, SoftGoal)]
+        kept = [replace(wish, utility=None) for wish in choice.wishes if isinstance(wish, Constraint)]
+        hard = [each for each in self._plain.constraints if each.utility is None]
+        goal = Goal(conjunction([*conjuncts(self._plain.goal.hard), *goals]))
+        return replace(self._plain, goal=goal, constraints=(*hard, *kept))
 
     def _raise_others(self, choice: _Choice, bound: Number) -> None:
         """Raise what choices of more wishes are charged at least: they cost no less."""

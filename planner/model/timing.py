@@ -12,11 +12,15 @@ TOTAL_TIME: Final = Atom("total-time")
 
 @dataclass(frozen=True, slots=True)
 class TimedEffect:
-    """A change that comes about `time` seconds after the plan's beginning, whatever the plan does."""
+    """A change that comes about `time` seconds after the plan's beginning, whatever the plan does.
+
+    Effects under a condition, `when`, are those of monitors: compiled problems alone have them.
+    """
 
     time: Number
     provides: tuple[Literal, ...] = ()
     numbers: tuple[NumericEffect, ...] = ()
+    when: tuple[When, ...] = ()
 
     def __str__(self) -> str:
         return f"at {self.time}: {', '.join(map(str, (*self.provides, *self.numbers)))}"

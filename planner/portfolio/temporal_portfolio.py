@@ -26,7 +26,6 @@ from planner.jit.library import Call
 from planner.lightweight import Final, dataclass, field, replace
 from planner.limits import STOPS, stop_reason
 from planner.model.arithmetic import as_number, evaluate, exact_value
-from planner.model.constructs import CONSTRAINED, has
 from planner.model.domain import creates_objects
 from planner.model.formulas import Number, functions_in
 from planner.model.problem import TOTAL_COST, Metric, NumericMetric, Problem
@@ -120,7 +119,6 @@ def refuse_in_time(problem: Problem, options: SolveOptions) -> Result | None:
         f"the search {options.search!r}": options.search is not None,
         f"the heuristic {options.heuristic!r}": options.heuristic is not None,
         "plain search": options.plain,
-        "a trajectory constraint": has(problem, *CONSTRAINED),
         "actions that create objects": creates_objects(problem.domain),
         "a metric that is maximised": isinstance(problem.metric, NumericMetric) and problem.metric.maximize,
     }

@@ -239,7 +239,7 @@ class TemporalAstar:
         low = span.low if span is not None else 0
         for time, row in zip(least, node.rows, strict=True):
             own = list(row)
-            _mark(own, start, time)
+            _mark(own, start, time, node.facts)
             own[MAKESPAN] = max(own[MAKESPAN], time + low)
             if span is not None:
                 own.append(time)
@@ -248,7 +248,7 @@ class TemporalAstar:
         if span is not None and span.may_wait:
             own = [NEVER] * len(rows[0])
             own[MAKESPAN], own[-1] = low, 0
-            _mark(own, start, 0)
+            _mark(own, start, 0, node.facts)
             rows.append(own)
             pushed = (*pushed, len(node.running))
         return self._order(
@@ -285,7 +285,7 @@ class TemporalAstar:
                 continue
             time = max(least[number], row[column] + span.low)
             own = row[:column] + row[column + 1 :]
-            _mark(own, end, time)
+            _mark(own, end, time, node.facts)
             own[MAKESPAN] = max(own[MAKESPAN], time)
             after.append(own)
         pushed = tuple([each - (each > place) for each in node.pushed if each != place])
@@ -317,8 +317,8 @@ class TemporalAstar:
                 return None
             for row in rows[1:]:
                 if row[BACK] > NEVER // 2:
-                    _mark(row, event, row[BACK] + time)
-        _mark(rows[0], event, time)
+                    _mark(row, event, row[BACK] + time, node.facts)
+        _mark(rows[0], event, time, node.facts)
         return Node(
             *changed,
             node.running,
@@ -368,10 +368,14 @@ def _wait(row: Row, happening: Happening) -> int:
     return least
 
 
-def _mark(row: Row, happening: Happening, time: int) -> None:
+def _mark(row: Row, happening: Happening, time: int, facts: int) -> None:
+    """Set the stamps of `happening`, which comes at `time` where `facts` hold."""
     if time > NEVER // 2:
         for stamp in happening.sets:
             row[STAMPS + stamp] = max(row[STAMPS + stamp], time)
+        for fact, stamp in happening.firsts:
+            if not facts & fact:
+                row[STAMPS + stamp] = max(row[STAMPS + stamp], time)
 
 
 def _push(rows: list[Row], pushes: list[int], pushed: Row) -> list[Row] | None:
@@ -429,12 +433,16 @@ def schedule_trace(rules: HappeningRules, trace: list[tuple[Happening, int]]) ->
     steps: list[list[int]] = []
     begun: list[int] = []
     events = 0
+    initial = sum(1 << fact for fact in rules.task.source.task.initial)
     for node, (happening, place) in enumerate(trace, start=1):
         edges.append((0, node, 0))
         for stamp, gap in happening.waits:
             edges += [(other, node, gap) for other in setters.get(stamp, ())]
         for stamp in happening.sets:
             setters.setdefault(stamp, []).append(node)
+        for fact, stamp in happening.firsts:
+            if not initial & fact:
+                setters.setdefault(stamp, [node])
         if events < len(rules.events) and rules.events[events][1] is happening:
             time = rules.events[events][0]
             edges += [(0, node, time), (node, 0, -time)]

@@ -11,12 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 
+from planner.compilations.lifted_regression import conjoin, disjoin, negate
 from planner.errors import PlanError
 from planner.grounding.ground_temporal import hard_deadlines, meeting, running
 from planner.lightweight import Final, dataclass, field, replace
-from planner.model.actions import DurationRange
+from planner.model.actions import Action, DurationRange, When
 from planner.model.formulas import (
+    FALSE,
     OPEN,
+    TRUE,
+    And,
     Atom,
     Comparison,
     Equals,
@@ -24,6 +28,8 @@ from planner.model.formulas import (
     Formula,
     Not,
     Number,
+    Or,
+    conjunction,
     conjuncts,
     functions_in,
     substitute,
@@ -60,8 +66,8 @@ WATCHING: Final = "watched from"
 class Happening:
     """A ground happening: action `action` of the task, which begins or ends `lapse`, -1 for neither.
 
-    `waits` has stamps and the least time after each, in ticks; it sets the stamps in `sets`. `needs`, `adds` and
-    `deletes` are facts as bits.
+    `waits` has stamps and the least time after each, in ticks; it sets the stamps in `sets`, and those in `firsts` where
+    the fact beside them, as a bit, does not hold yet. `needs`, `adds` and `deletes` are facts as bits.
     """
 
     action: int
@@ -72,6 +78,7 @@ class Happening:
     effects: tuple[LinearEffect, ...] = ()
     waits: list[tuple[int, int]] = field(default_factory=list)
     sets: list[int] = field(default_factory=list)
+    firsts: list[tuple[int, int]] = field(default_factory=list)
     is_end: bool = False
     literals: frozenset[Literal] = frozenset()
     makes: frozenset[Literal] = frozenset()
@@ -127,7 +134,9 @@ def find_rules(problem: Problem, snap: SnapProblem, task: TemporalTask) -> Happe
     """Return the rules of `task`, the grounding of `problem`; None where they are not told exactly.
 
     They are for conjunctions of literals and comparisons, unconditional effects that depend on no duration of a range,
-    and durations that do not depend on numbers that change. Deadlines of goals are left out.
+    and durations that do not depend on numbers that change. Deadlines of goals are left out. A fact of a monitor that
+    nothing ends, and that is only read where it holds, has no targets that move: who reads it comes after the first one
+    that makes it true, and at once with others.
     """
     if problem.due or problem.domain.axioms:
         return None
@@ -166,6 +175,8 @@ class _Rules:
     fluents: frozenset[Atom] = field(init=False)
     watched: frozenset[Atom] = frozenset()
     hidden: int = 0
+    lasting: frozenset[Atom] = frozenset()
+    """The facts of monitors that hold for good once they are true, and that are read only where they hold."""
     universe: dict[Atom, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -194,6 +205,7 @@ class _Rules:
             raise _Untold
         for each in touched.values():
             self.universe.update(dict.fromkeys([*[atom for atom, _ in each.reads], *each.adds, *each.deletes]))
+        self.lasting = self._find_lasting(touched.values())
         through = {place: self._touch_through(place) for place in range(self.task.events)}
         self.watched = frozenset(fluent for each in through.values() for fluent in each[1])
         self.hidden = sum(
@@ -242,12 +254,20 @@ class _Rules:
         }
         return HappeningRules(self.task, tuple(starts), spans, tuple(events), len(self.stamps), stamp_of)
 
+    def _find_lasting(self, touched: Iterable[_Touched]) -> frozenset[Atom]:
+        ended: set[Atom] = set()
+        for each in touched:
+            ended |= each.deletes
+            ended.update([atom for atom, holds in each.reads if not holds])
+        return frozenset(atom for atom in self.universe if atom.predicate.startswith("@") and atom not in ended)
+
     def _touch(self, step: Step) -> _Touched:
         """Return what a step of the snap problem reads and writes."""
         action = self.snap.problem.domain.actions[step.action]
-        if action.when or action.after:
+        if action.after:
             raise _Untold
         binding = bind_parameters(action, step)
+        action = _settle_effects(action, binding)
         reads, compared = self._read(conjuncts(action.requires), binding)
         added: dict[Atom, bool | None] = {}
         assigned: set[Atom] = set()
@@ -280,8 +300,8 @@ class _Rules:
     def _read(self, conditions: Iterable[Formula], binding: Mapping[str, str]) -> tuple[set[Literal], set[Atom]]:
         reads: set[Literal] = set()
         compared: set[Atom] = set()
-        for part in conditions:
-            condition = substitute(part, dict(binding))
+        whole = settle(conjunction([substitute(part, dict(binding)) for part in conditions]))
+        for condition in conjuncts(whole):
             inner = condition.part if isinstance(condition, Not) else condition
             if isinstance(inner, Atom):
                 reads.add((inner, inner is condition))
@@ -338,10 +358,16 @@ class _Rules:
 
         for atom, _ in touched.reads:
             wait(ADDED, atom)
+            if atom in self.lasting:
+                continue
             wait(DELETED, atom)
             sets[self._stamp(READ, atom)] = None
         items = [atom for atom in self.universe for item in touched.items if item.matches(atom)]
         for atom, holds in [*made, *[(atom, holds) for atom in items for holds in (True, False)]]:
+            if atom in self.lasting:
+                fact = self.facts.get(atom, -1)
+                happening.firsts += [(1 << fact, self._stamp(ADDED, atom))] if fact >= 0 else []
+                continue
             wait(READ, atom)
             wait(DELETED if holds else ADDED, atom)
             wait(KEPT_FALSE if holds else KEPT_TRUE, atom, 0)
@@ -480,7 +506,9 @@ class _Rules:
             if may_overlap:
                 able += span.ends
             awaited = {stamp for end in span.ends for stamp, _ in end.waits}
-            may_wait = any(stamp in awaited for each in able for stamp in each.sets)
+            may_wait = any(
+                stamp in awaited for each in able for stamp in (*each.sets, *[stamp for _, stamp in each.firsts])
+            )
             waited, overlapped = found[start.lapse]
             found[start.lapse] = waited or may_wait, overlapped or may_overlap
         return found
@@ -562,6 +590,40 @@ class _Rules:
     def _changes(self, happening: Happening, fluents: frozenset[Atom]) -> bool:
         variables = self.task.source.variables
         return any(variables[effect.variable].fluent in fluents for effect in happening.effects)
+
+
+def _settle_effects(action: Action, binding: Mapping[str, str]) -> Action:
+    """Return `action` without conditional effects: which of them happen depends on the `binding` alone.
+
+    Raises `_Untold` where it depends on more.
+    """
+    sure: list[When] = []
+    for each in action.when:
+        condition = settle(substitute(each.requires, dict(binding)))
+        if each.variables or condition not in (TRUE, FALSE):
+            raise _Untold
+        sure += [each] if condition == TRUE else []
+    return replace(
+        action,
+        provides=(*action.provides, *[literal for each in sure for literal in each.provides]),
+        modifies=(*action.modifies, *[item for each in sure for item in each.modifies]),
+        numbers=(*action.numbers, *[number for each in sure for number in each.numbers]),
+        when=(),
+    )
+
+
+def settle(condition: Formula) -> Formula:
+    """Return the ground `condition` without equalities and without what they settle."""
+    match condition:
+        case Equals(left, right):
+            return TRUE if left == right else FALSE
+        case Not(part):
+            return negate(settle(part))
+        case And(parts):
+            return conjoin(map(settle, parts))
+        case Or(parts):
+            return disjoin(map(settle, parts))
+    return condition
 
 
 def _has_circle(edges: Mapping[int, set[int]]) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 
-from planner.lightweight import replace
-from planner.model import OPEN, Constraint, ConstraintKind, Done
+from planner.lightweight import dataclass, replace
+from planner.model import OPEN, Constraint, ConstraintKind, Done, Number
 from planner.model.actions import Happening
 from planner.plan import Step
 from planner.semantics.condition_solver import Condition
+from planner.semantics.durations import SEPARATION
 from planner.semantics.simulation import Simulation
 
 
@@ -135,6 +136,94 @@ class ConstraintMonitors:
         """The soft constraints that are broken or unmet if the plan ends here."""
         soft = (each for each in self._all if each.constraint.utility is not None)
         return (each.constraint for each in soft if each.broken or each.unmet)
+
+
+@dataclass(slots=True)
+class _TimedMonitor:
+    """The progress of one constraint of a plan in time; `what_at` and `other_at` are the first times of its parts."""
+
+    constraint: Constraint
+    what: Done | Condition
+    other: Done | Condition | None
+    broken: bool = False
+    holds: bool = False
+    beginnings: int = 0
+    what_at: Number | None = None
+    other_at: Number | None = None
+
+    def close(self, time: Number, simulation: Simulation, begun: Sequence[Step], ended: Sequence[Step]) -> None:
+        """Observe the moment `time`, at which steps have `begun` and `ended`, by the state after it."""
+        kind, is_step = self.constraint.kind, isinstance(self.what, Done)
+        starts = [covers(self.what, step) for step in begun] if isinstance(self.what, Done) else []
+        now = any(starts) if isinstance(self.what, Done) else bool(_happens(self.what, simulation, None))
+        met = any(covers(self.what, step) for step in ended) if isinstance(self.what, Done) else now
+        if isinstance(self.other, Done):
+            other_now = any(covers(self.other, step) for step in begun)
+        else:
+            other_now = self.other is not None and bool(_happens(self.other, simulation, None))
+        is_other_step = isinstance(self.other, Done)
+        match kind:
+            case ConstraintKind.ALWAYS:
+                self.broken |= not all(starts) if is_step else not now
+            case ConstraintKind.AT_MOST:
+                self.beginnings += sum(starts) if is_step else now and not self.holds
+                self.broken |= self.beginnings > self.constraint.times
+            case ConstraintKind.BEFORE if other_now:
+                gap = 0 if is_step and not is_other_step else SEPARATION
+                first = time if met and not gap else self.what_at
+                self.broken |= first is None or first > time - gap
+            case ConstraintKind.NEVER_AFTER if now:
+                together = is_other_step and not is_step and other_now
+                self.broken |= together or (self.other_at is not None and self.other_at < time)
+        self.holds = now
+        if met and self.what_at is None:
+            self.what_at = time
+        if other_now and self.other_at is None:
+            self.other_at = time
+
+
+class TimedMonitors:
+    """Monitors of the constraints of a plan in time, judged by the states after all happenings of each moment.
+
+    A step counts from its start where it may break a constraint, and from its end where it meets one. What must come
+    before something else comes at least `SEPARATION` before it. The initial state lies before every moment.
+    """
+
+    def __init__(self, constraints: Sequence[Constraint], simulation: Simulation) -> None:
+        self._all = [
+            _TimedMonitor(
+                each,
+                _compile(each.what, simulation),
+                None if each.other is None else _compile(each.other, simulation),
+            )
+            for each in constraints
+        ]
+        self.close(-2 * SEPARATION, simulation, (), ())
+
+    def close(self, time: Number, simulation: Simulation, begun: Sequence[Step], ended: Sequence[Step]) -> None:
+        """Observe the moment `time`, at which steps have `begun` and `ended`, by the state after it."""
+        for each in self._all:
+            each.close(time, simulation, begun, ended)
+
+    @property
+    def broken(self) -> Constraint | None:
+        """The first hard constraint that is broken by now."""
+        return next((each.constraint for each in self._all if each.broken and each.constraint.utility is None), None)
+
+    @property
+    def unmet(self) -> Constraint | None:
+        """The first hard constraint that is not met if the plan ends here."""
+        return next((each.constraint for each in self._all if _lacks(each) and each.constraint.utility is None), None)
+
+    @property
+    def forgone(self) -> list[Constraint]:
+        """The soft constraints that are broken, or not met if the plan ends here."""
+        soft = [each for each in self._all if each.constraint.utility is not None]
+        return [each.constraint for each in soft if each.broken or _lacks(each)]
+
+
+def _lacks(monitor: _TimedMonitor) -> bool:
+    return monitor.constraint.kind is ConstraintKind.SOMETIME and monitor.what_at is None
 
 
 def _compile(happening: Happening, simulation: Simulation) -> Done | Condition:

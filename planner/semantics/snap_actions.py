@@ -104,7 +104,8 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
     events = []
     for number, effect in enumerate(problem.timed, start=1):
         events.append(_choose_name(f"event {number}", taken))
-        actions[events[-1]] = Action(events[-1], provides=effect.provides, numbers=effect.numbers, cost=())
+        change = Action(events[-1], provides=effect.provides, when=effect.when, numbers=effect.numbers, cost=())
+        actions[events[-1]] = change
     values, functions = {**problem.values, TOTAL_TIME: 0}, dict(domain.functions)
     for resource, amount in problem.capacity.items():
         functions[free_name(resource)] = Function(free_name(resource), low=0)
@@ -352,7 +353,12 @@ class _ItemsInUse:
             items = [each for each in (*written, *when.modifies) if isinstance(each, Atom)]
             needs += self._guard_writes(when, items, none if begins else own)
         branches = tuple(
-            [replace(each, requires=self._guard(each.requires, own if ends else none)) for each in snap.when]
+            [
+                each
+                if _is_watching(each)
+                else replace(each, requires=self._guard(each.requires, own if ends else none))
+                for each in snap.when
+            ]
         )
         provides = snap.provides
         if begins:
@@ -424,6 +430,11 @@ class _ItemsInUse:
         for item in action.modifies:
             bound = _bound_places(item)
             yield Atom(_in_use(item.predicate, bound, len(item.args)), tuple([item.args[place] for place in bound]))
+
+
+def _is_watching(effect: When) -> bool:
+    """Return whether `effect` is one of a monitor, which looks at items that are in use, too."""
+    return bool(effect.provides) and all(str(each).removeprefix("not ").startswith("@") for each in effect.provides)
 
 
 def _bound_places(item: Atom) -> tuple[int, ...]:

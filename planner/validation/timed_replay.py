@@ -19,6 +19,7 @@ from planner.model.formulas import Arithmetic, Atom, Comparison, Formula, Number
 from planner.model.problem import COST, NumericMetric, Problem
 from planner.model.timing import TOTAL_TIME
 from planner.plan import Plan, Step, StepTime, exact, exact_sum, name_as_written
+from planner.semantics.constraint_monitors import TimedMonitors
 from planner.semantics.durations import SEPARATION, duration_of
 from planner.semantics.numeric_state import change_of_metric, charge_time
 from planner.semantics.simulation import ChangeHistory, Objection, Simulation, bind_parameters
@@ -96,6 +97,7 @@ class TimedReplay:
         self._uses: dict[str, list[Number]] = {}
         self._event_cost: Number = 0
         self._replayed: list[Happening] = []
+        self._monitors = TimedMonitors(problem.constraints, self.simulation) if problem.constraints else None
 
     @property
     def makespan(self) -> Number:
@@ -123,7 +125,8 @@ class TimedReplay:
         if claimed is not None and claimed != cost:
             return Verdict(valid=False, cost=cost, reason=f"the plan claims cost {claimed}, and it costs {cost}")
         forgone = [wish for wish in self.problem.goal.soft if not self.simulation.holds(wish.condition)]
-        return Verdict(valid=True, cost=cost, forgone=tuple(forgone))
+        constraints = [] if self._monitors is None else self._monitors.forgone
+        return Verdict(valid=True, cost=cost, forgone=(*forgone, *constraints))
 
     def _find_misfit(self) -> Verdict | None:
         """Return the verdict on a step that is no instance of an action, or whose times are none."""
@@ -156,16 +159,42 @@ class TimedReplay:
         """Replay all happenings; return a verdict where one cannot happen, or an invariant does not hold."""
         happenings = find_happenings(self.problem, self.snap, self._steps, self._times)
         self._note_reached(0)
-        for time, together in groupby(happenings, key=lambda each: each.time):
+        fault = self._find_broken("the initial state breaks")
+        if fault is not None:
+            return fault
+        for time, group in groupby(happenings, key=lambda each: each.time):
+            together = list(group)
             for happening in together:
                 fault = self._happen(happening)
                 if fault is not None:
                     return fault
             fault = self._check_running(time)
+            fault = self._watch(time, together) if fault is None else fault
             if fault is not None:
                 return fault
             self._note_reached(time)
         return None
+
+    def _watch(self, time: Number, together: Sequence[Happening]) -> Verdict | None:
+        """Return a verdict where the happenings of the moment `time` break a constraint."""
+        if self._monitors is None:
+            return None
+        begun = [self._steps[each.number - 1] for each in together if each.is_start]
+        ended = [self._steps[each.number - 1] for each in together if each.number and self._is_last(each)]
+        self._monitors.close(time, self.simulation, begun, ended)
+        number = next((each.number for each in together if each.number), None)
+        return self._find_broken(f"what happens at {time} breaks", number)
+
+    def _is_last(self, happening: Happening) -> bool:
+        """Return whether a step ends with `happening`."""
+        return not (happening.is_start and self.snap.actions[self._steps[happening.number - 1].action].end)
+
+    def _find_broken(self, words: str, number: int | None = None) -> Verdict | None:
+        constraint = None if self._monitors is None else self._monitors.broken
+        if constraint is None:
+            return None
+        reason = f"{words} the constraint '{constraint}'"
+        return Verdict(valid=False, cost=0, reason=reason, failing_step=number, constraint=constraint)
 
     def _happen(self, happening: Happening) -> Verdict | None:
         number, simulation = happening.number, self.simulation
@@ -256,10 +285,14 @@ class TimedReplay:
                 if not self.simulation.holds(part)
             ]
         )
-        if not unmet:
+        if unmet:
+            parts = "; ".join(f"{condition}, {self._chronicle.account(condition)}" for condition in unmet)
+            return Verdict(valid=False, cost=0, reason=f"at the end, the goal requires {parts}", unmet=unmet)
+        missing = None if self._monitors is None else self._monitors.unmet
+        if missing is None:
             return None
-        parts = "; ".join(f"{condition}, {self._chronicle.account(condition)}" for condition in unmet)
-        return Verdict(valid=False, cost=0, reason=f"at the end, the goal requires {parts}", unmet=unmet)
+        reason = f"at the end, the constraint '{missing}' is not met"
+        return Verdict(valid=False, cost=0, reason=reason, constraint=missing)
 
     def _find_collision(self) -> Verdict | None:
         """Return a verdict where two happenings are too close to each other."""

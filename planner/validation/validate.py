@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from planner.compilations.object_creation import for_steps
-from planner.errors import InputError, PlanError, UnsupportedError, kind_of
+from planner.errors import InputError, PlanError, kind_of
 from planner.lightweight import Any, replace
 from planner.model import COST, Atom, Constraint, Formula, Number, Problem, SoftGoal
 from planner.model.domain import creates_objects
@@ -190,10 +190,6 @@ def check_steps(problem: Problem, steps: Plan | Sequence[Step], *, claimed_cost:
 
 
 def _check_steps(problem: Problem, steps: Plan | Sequence[Step], claimed_cost: Number | None) -> Verdict:
-    if problem.constraints and is_temporal(problem):
-        raise UnsupportedError(
-            f"the constraint '{problem.constraints[0]}' in a problem in time", "say it by `throughout`"
-        )
     plan = steps if isinstance(steps, Plan) else Plan(tuple(steps), problem)
     if isinstance(steps, Plan) and claimed_cost is None:
         claimed_cost = plan.cost

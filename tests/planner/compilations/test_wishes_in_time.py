@@ -10,10 +10,9 @@ import pytest
 
 from planner import Domain, solve, validate
 from planner.compilations import wishes_in_time
-from planner.errors import UnsupportedError
 from planner.model import Problem
 from planner.model.problem import Goal
-from planner.plan import Plan, Progress, Status
+from planner.plan import Progress, Status
 
 ERRANDS = {"bakery": 10, "market": 40, "post": 25}
 """Minutes in each shop."""
@@ -122,12 +121,3 @@ def test_a_budget_on_the_cost_beside_a_metric_of_time_is_refused() -> None:
 def test_a_weighted_metric_has_a_bound() -> None:
     result = solve(errands(objective="2 * makespan + cost"))
     assert (result.status, result.cost, result.lower_bound) == (Status.OPTIMAL, 21, 21)
-
-
-def test_constraints_beside_time_are_refused_everywhere() -> None:
-    from planner import sometime
-
-    problem = errands(constraints=[sometime("been(post)")])
-    assert "a trajectory constraint in a problem in time" in solve(problem).reason
-    with pytest.raises(UnsupportedError, match="in a problem in time"):
-        validate(problem, Plan((), problem))
