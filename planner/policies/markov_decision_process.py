@@ -312,7 +312,11 @@ class Process:
         found = sorted(self._applicable(self.space.closed(state)))
         if self.numeric is None:
             return found
-        return [each for each in found if all(after != NO_STATE for _, after in self.outcomes(state, each))]
+        return [each for each in found if self._keeps_bounds(state, each)]
+
+    def _keeps_bounds(self, state: State, choice: int) -> bool:
+        actions = [action for _, action in self.choices[choice].branches if action != NOTHING]
+        return all(self.space.apply(action, state) != NO_STATE for action in actions)
 
     def facts(self, state: State) -> State:
         """Return the facts that hold in `state`, as bits, without derived ones."""
