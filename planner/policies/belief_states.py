@@ -31,12 +31,14 @@ from planner.errors import PlanError, UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Limits
 from planner.model import Action, Atom, Formula, Not, Problem
+from planner.model.constructs import CONSTRAINED, has
 from planner.model.formulas import substitute
 from planner.model.problem import NumericMetric
 from planner.model.unknown_facts import HiddenVariable, find_hidden_variables, fix_unknown_facts
 from planner.plan import Step, exact_sum
 from planner.policies.evaluation import Declared, Spent, View, World
-from planner.policies.markov_decision_process import FAINT, Choice, Process, ground_process, process_of
+from planner.policies.markov_decision_process import FAINT, Choice, Kept, Process, with_marks, ground_process, process_of
+from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.incomplete_knowledge import KnowledgeModel
 from planner.semantics.simulation import Simulation, bind_parameters
 from planner.task.ground_task import State, Task, facts_of
@@ -317,7 +319,8 @@ def sensing_process_of(problem: Problem, limits: Limits, *, whole: bool = False)
     """
     kept, matter = find_what_matters(problem, (), _keep_all if whole else keep_relevant_actions, _informs)
     compiled = determinize(kept)
-    asked = make_translation(problem, compiled.problem, matter)
+    plain = with_marks(compiled.problem, {name: way.action for name, way in compiled.ways.items()})
+    asked = make_translation(problem, plain, matter)
     if asked is None:
         return process_of(fix_unknown_facts(problem, ()), limits, whole=whole)
     _refuse_dependent_effects(asked)
@@ -374,12 +377,31 @@ def _may_gamble(choice: Choice, actions: Mapping[str, Action]) -> bool:
     return action.tags.isdisjoint(CAREFUL) and 1 - sum(outcome_probabilities(action, choice.step.arguments)) <= ROUNDING
 
 
-class Insight(View):
-    """A `simulation` of the known facts, and the `unknown` facts, which it takes to be false."""
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """The monitors of constraints, of the validator and for the policy."""
 
-    def __init__(self, simulation: Simulation, unknown: Mapping[Atom, None]) -> None:
+    monitors: ConstraintMonitors
+    kept: Kept
+
+    def after(self, before: Simulation, step: Step, after: Simulation) -> Watch:
+        """Return the monitors after `step`, which led from one state to another."""
+        monitors = self.monitors.copy()
+        monitors.look(before, step)
+        monitors.look(after)
+        return Watch(monitors, self.kept.after(before.facts, step, before.values))
+
+
+class Insight(View):
+    """A `simulation` of the known facts, and the `unknown` facts, which it takes to be false.
+
+    `watch` has the monitors of constraints, which read known facts alone, if there are any.
+    """
+
+    def __init__(self, simulation: Simulation, unknown: Mapping[Atom, None], watch: Watch | None = None) -> None:
         super().__init__(simulation)
         self.unknown = unknown
+        self.watch = watch
 
     def without(self, patterns: Iterable[Atom]) -> dict[Atom, None]:
         """Return the unknown facts that none of `patterns` covers."""
@@ -395,7 +417,9 @@ class HiddenWorld(World):
         self._prospect = KnowledgeModel(problem)
         variables = find_hidden_variables(problem)
         self._owner = {fact: variable for variable in variables for fact in variable.facts}
-        initial = Insight(self.declared.initial, dict.fromkeys(self._owner))
+        first: Simulation = self.declared.initial
+        watch = Watch(ConstraintMonitors(first), Kept.of(problem)) if has(problem, *CONSTRAINED) else None
+        initial = Insight(first, dict.fromkeys(self._owner), watch)
         for variable in variables:
             if not variable.none and len(variable.facts) == 1:
                 initial = self._learn(initial, variable.facts[0], holds=True)
@@ -403,10 +427,13 @@ class HiddenWorld(World):
 
     def key(self, state: Insight, spent: Spent) -> tuple[object, ...]:
         """Return what distinguishes states."""
-        return *super().key(state, spent), frozenset(state.unknown)
+        watched = () if state.watch is None else (state.watch.monitors.key, state.watch.kept.facts)
+        return *super().key(state, spent), frozenset(state.unknown), *watched
 
     def next_step_of(self, strategy: Any, state: Insight, spent: Spent, **more: Any) -> Step | None:
         """Call `strategy` with the state and the unknown facts."""
+        if state.watch is not None:
+            more["kept"] = state.watch.kept.facts
         return super().next_step_of(strategy, state, spent, unknown=frozenset(state.unknown), **more)
 
     def check_step(self, state: Insight, step: Step) -> None:
@@ -420,10 +447,15 @@ class HiddenWorld(World):
 
     def worth(self, state: Insight) -> tuple[bool, float]:
         """Return whether the goal is known to hold in `state`, and the utility of ending there."""
+        monitors = None if state.watch is None else state.watch.monitors
         if not self._holds(self.problem.goal.hard, state, surely=True):
             return False, 0.0
+        if monitors is not None and (monitors.broken or any(monitors.unmet)):
+            return False, 0.0
         wishes = [each for each in self.problem.goal.soft if self._holds(each.condition, state, surely=True)]
-        return True, float(exact_sum([wish.utility for wish in wishes]))
+        kept = [] if monitors is None else [*self.problem.wishes[len(self.problem.goal.soft) :]]
+        lost = [] if monitors is None else [-(each.utility or 0) for each in monitors.forgone]
+        return True, float(exact_sum([*[wish.utility or 0 for wish in (*wishes, *kept)], *lost]))
 
     def required(self, step: Step) -> Formula:
         """Return the ground condition of `step`."""
@@ -463,7 +495,7 @@ class HiddenWorld(World):
         simulation = state.simulation.copy()
         if holds:
             simulation.world.update((), [fact])
-        after = Insight(simulation, left)
+        after = Insight(simulation, left, state.watch)
         others = [each for each in variable.facts if each in left]
         if len(others) == 1 and not variable.none and not holds:
             return self._learn(after, others[0], holds=True)
@@ -492,7 +524,11 @@ class _Outcomes:
                 continue
             for share, after, changes in self._declared.ways(tried.simulation, step):
                 written = [] if changes is None else [*changes.provided, *changes.retracted]
-                reached = Insight(after, tried.without(written))
+                happened = changes is not None
+                watch = tried.watch
+                if watch is not None and happened:
+                    watch = watch.after(tried.simulation, step, after)
+                reached = Insight(after, tried.without(written), watch)
                 seen = [fact for fact in reached.unknown if any(pattern.matches(fact) for pattern in senses)]
                 for each, known in self._world.draw(reached, seen):
-                    yield chance * share * each, known, changes is not None
+                    yield chance * share * each, known, happened

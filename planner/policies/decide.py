@@ -20,7 +20,7 @@ from planner.limits import LimitReached, Limits, check_limits, never
 from planner.model import Formula, Number, Problem
 from planner.model.constructs import CONSTRAINED, Construct, Service, has, name_refused
 from planner.model.domain import creates_objects, lists_patterns
-from planner.model.problem import NumericMetric, is_numeric, is_temporal
+from planner.model.problem import NumericMetric, find_constraint_on_unknown, is_numeric, is_temporal
 from planner.options import check_simulations
 from planner.plan import Statistics, Status, StoppedBy
 from planner.policies.decision import GUIDE, Aim, Decision, Hopes, Objective
@@ -474,8 +474,9 @@ def _check_exploration(exploration: Any, search: str | None) -> None:
 def unsupported_construct_of(whole: AnyProblem) -> str:
     """Return a construct of a problem of any kind that policies do not support; "" where they support all."""
     problem = classical_of(whole)
-    if has(problem, *CONSTRAINED) and has(problem, Construct.UNKNOWN):
-        return "constraints where facts are unknown"
+    doubtful = find_constraint_on_unknown(problem)
+    if doubtful is not None:
+        return f"constraints on facts declared unknown, such as '{doubtful}'"
     if has(problem, Construct.UNKNOWN) and limits_cost(problem) and isinstance(problem.metric, NumericMetric):
         return f"a budget on the cost beside the metric '{problem.metric}' where facts are unknown"
     if is_temporal(problem):

@@ -154,13 +154,11 @@ def classical_world_of(problem: Problem) -> World:
 
         return TimedWorld(problem)
     problem = make_sequential(problem)
-    if has(problem, *CONSTRAINED):
-        return ConstrainedWorld(problem)
-    if not has(problem, Construct.UNKNOWN):
-        return World(problem)
-    from planner.policies.belief_states import HiddenWorld
+    if has(problem, Construct.UNKNOWN):
+        from planner.policies.belief_states import HiddenWorld
 
-    return HiddenWorld(problem)
+        return HiddenWorld(problem)
+    return ConstrainedWorld(problem) if has(problem, *CONSTRAINED) else World(problem)
 
 
 class _Chain:

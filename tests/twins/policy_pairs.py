@@ -79,8 +79,6 @@ def draw(rng: random.Random, wanted: int = 3) -> Tiny:
             features -= {"budget"}
         if "tasks" in features:
             features.add("quiet")
-    if features & {"hard", "soft"}:
-        features.discard("unknown")
     if {"unknown", "metric"} <= features:
         features.discard("budget")
     acts = [_draw_act(rng, number, features) for number in range(rng.randint(2, 3))]
