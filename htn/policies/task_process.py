@@ -22,11 +22,11 @@ from planner.errors import UnsupportedError
 from planner.lightweight import Final, replace
 from planner.limits import Limits
 from planner.model import Action, Atom
-from planner.model.actions import CHECK
 from planner.policies.decision import IMPOSSIBLE, Hopes, Hoping
 from planner.policies.lao_star import Check
 from planner.policies.layered_process import LayeredProcess
 from planner.policies.markov_decision_process import Choice, Left, Process, keep_idle_steps, process_of
+from planner.semantics.turns import names_in
 from planner.task.ground_task import INFINITY, State
 
 TEST: Final = "@method-"
@@ -46,7 +46,7 @@ def decision_process(problem: HtnProblem, limits: Limits) -> Process:
             raise UnsupportedError(f"hierarchies with more than {MOST_METHODS} ground methods", "solve gives a plan")
     classical = problem.classical
     actions = {
-        name: Action(name, requires=method.precondition, cost=(), tags=frozenset({"irreversible", CHECK}))
+        name: Action(name, requires=method.precondition, cost=(), tags=frozenset({"irreversible"}))
         for name, method in tests.items()
     }
     domain = replace(classical.domain, actions={**classical.domain.actions, **actions})
@@ -68,6 +68,7 @@ class TaskProcess(LayeredProcess[Remaining]):
                 self._doing.setdefault(Atom(choice.step.action, choice.step.arguments), []).append(number)
             else:
                 self._tested.setdefault(id(method), []).append(number)
+        self._tests: dict[tuple[State, int], State | None] = {}
         self._keys: dict[tuple[int, int, int], int] = {}
         self._choices: list[Choice] = []
         self._methods_by_number: dict[int, GroundMethod] = {}
@@ -93,8 +94,11 @@ class TaskProcess(LayeredProcess[Remaining]):
         for place in find_ready(remaining):
             task = remaining[place][0]
             if self._methods.is_compound(task):
-                methods = [(each, self._tested.get(id(each), ())) for each in self._methods.of(task)]
-                found += [self._number(place, own[0], each) for each, own in methods if not here.isdisjoint(own)]
+                found += [
+                    self._number(place, self._tested[id(each)][0], each)
+                    for each in self._methods.of(task)
+                    if self._test(self.inner(state), each) is not None
+                ]
             else:
                 step = task.predicate, task.args
                 found += [
@@ -103,6 +107,15 @@ class TaskProcess(LayeredProcess[Remaining]):
                     if (self.base.choices[each].step.action, self.base.choices[each].step.arguments) == step
                 ]
         return sorted(found)
+
+    def _test(self, world: State, method: GroundMethod) -> State | None:
+        """Return the state of the world in which `method` can be chosen, perhaps after waiting; None without one."""
+        key = world, id(method)
+        if key not in self._tests:
+            read = frozenset(names_in(method.precondition))
+            tested = (self.base.test(world, each, read) for each in self._tested.get(id(method), ()))
+            self._tests[key] = next((each for each in tested if each is not None), None)
+        return self._tests[key]
 
     def _number(self, place: int, base_choice: int, method: GroundMethod | None) -> int:
         key = place, base_choice, id(method)
@@ -125,7 +138,9 @@ class TaskProcess(LayeredProcess[Remaining]):
         method = self._methods_by_number.get(choice)
         if method is not None:
             left = replace_task(remaining, place, method.subtasks, method.ordering)
-            return [(1.0, self.number(world, left), True)]
+            after = self._test(world, method)
+            assert after is not None
+            return [(1.0, self.number(after, left), True)]
         left = replace_task(remaining, place, (), ())
         return [
             (share, self.number(after, left if done else remaining), done)

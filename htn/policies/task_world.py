@@ -47,7 +47,7 @@ class TaskWorld(World):
         method = self._method_of(state.remaining, place, step)
         if method is None:
             self._world.check_step(state.inner, step)
-        elif not self._world.surely_holds(state.inner, method.precondition):
+        elif self._world.wait_until(state.inner, method.precondition) is None:
             raise PlanError(f"the method {step} requires {method.precondition}")
         self._chosen = place
         return step
@@ -74,7 +74,8 @@ class TaskWorld(World):
         remaining, place = state.remaining, self._chosen
         method = self._method_of(remaining, place, step)
         if method is not None:
-            yield 1.0, Undertaking(state.inner, replace_task(remaining, place, method.subtasks, method.ordering))
+            after = self._world.wait_until(state.inner, method.precondition)
+            yield 1.0, Undertaking(after, replace_task(remaining, place, method.subtasks, method.ordering))
             return
         left = replace_task(remaining, place, (), ())
         for share, after, happened in self._world.declared.results(state.inner, step):

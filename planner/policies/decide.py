@@ -34,7 +34,7 @@ from planner.policies.policy_iteration import find_best_policy
 from planner.policies.policy_mcts import EXPLORATION, make_hopes, search_by_simulations, solve_known_part
 from planner.policies.replanning import search_by_plans
 from planner.problem_kinds import AnyProblem, classical_of, is_other_problem, resolve_problem, service_of
-from planner.semantics.turns import refused_in_turn
+from planner.semantics.turns import may_last_longer, refused_in_turn
 
 LOOKING: Final = 0.6
 """Fraction of the time limit for the searches; the rest is for extracting a policy from the expanded graph."""
@@ -208,7 +208,9 @@ class Decider:
         if has(classical, Construct.UNKNOWN):
             return True
         in_time = has(classical, Construct.DEADLINE) or is_temporal(classical)
-        return in_time and (process is None or process.task.unreachable_goal is None)
+        if not in_time or process is None:
+            return in_time
+        return process.task.unreachable_goal is None or may_last_longer(classical)
 
     @staticmethod
     def _cost_bound(value: float, process: Process, *, settled: bool) -> float:
@@ -231,6 +233,11 @@ class Decider:
             found = f"{bounds.plans} plans were looked for"
             again = f"; of {runs} runs that plan again where the policy ends, {reached} reached the goal"
             return found + (again if runs else "")
+        classical = classical_of(self.problem)
+        if status in (Status.OPTIMAL, Status.SOLVED) and (
+            is_temporal(classical) or has(classical, Construct.DEADLINE)
+        ):
+            return "one step is done after another"
         if self.objective is Objective.COST and aim.rewards and policy.success < 1 - SAME:
             return "success comes first, as it is not certain and no penalty says what giving up costs"
         return ""
@@ -342,7 +349,7 @@ def decide(
             what = _name_layer(problem)
             reason = f"the search {search!r} does not take {what}; 'lao', 'vi' and 'mcts' do"
             return Decision(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, objective, reason=reason)
-        several = LAYERED_TURNS if is_layered else NUMERIC_TURNS
+        several = LAYERED_TURNS if is_layered or has(classical, Construct.UNKNOWN) else NUMERIC_TURNS
         turns = several if search is None else [(search, named[search])]
     else:
         turns = _turns(simulating, time_limit) if search is None else [(search, named[search])]
@@ -481,8 +488,6 @@ def unsupported_construct_of(whole: AnyProblem) -> str:
         return f"a budget on the cost beside the metric '{problem.metric}' where facts are unknown"
     if is_temporal(problem):
         refused = refused_in_turn(problem)
-        if not refused and is_other_problem(whole) and problem.timed:
-            refused = "changes at known times beside tasks"
         if refused:
             return f"{refused} in a problem in time"
     return next(iter(name_refused(problem, Service.POLICIES)), "")

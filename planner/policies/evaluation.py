@@ -268,6 +268,10 @@ class World:
         """Return whether the ground `formula` is known to hold in `state`."""
         return bool(state.holds(formula))
 
+    def wait_until(self, state: Any, formula: Formula) -> Any:
+        """Return the state in which `formula` is known to hold first, with no step before it; None without one."""
+        return state if self.surely_holds(state, formula) else None
+
     def next_step_of(self, strategy: Any, state: Any, spent: Spent, **more: Any) -> Step | None:
         """Call `strategy` with the state and `more`."""
         if self.has_numbers:

@@ -347,6 +347,10 @@ class Process:
         """Return the expected cost of `choice` in a state, without what its outcomes change in the metric."""
         return self.choices[choice].cost
 
+    def test(self, state: State, choice: int, _read: Iterable[str]) -> State | None:
+        """Return `state` where the condition of `choice` holds in it, which reads certain predicates; else None."""
+        return state if choice in self.applicable(state) else None
+
     def least_charge(self, choice: int) -> float:
         """Return a lower bound of `charge` for all states."""
         return self.choices[choice].cost

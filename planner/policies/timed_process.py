@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 
@@ -120,6 +121,17 @@ class TimedProcess(LayeredProcess[Clock]):
     def applicable(self, state: State) -> list[int]:
         """Return the numbers of the choices that can be taken from `state` on, in ascending order."""
         return [number for number in range(len(self.choices)) if self._take(state, number) is not None]
+
+    def test(self, state: State, choice: int, read: Iterable[str]) -> State | None:
+        """Return the state in which the condition of `choice` holds first, perhaps after waiting; None without one."""
+        step, engine = self.choices[choice].step, self._engine
+        action = self._turns.moments[step.action][0].start
+
+        def holds(world: State) -> bool:
+            return engine.apply(world, action, step.arguments) is not None
+
+        found = self._turns.wait(engine, self.inner(state), self.more(state), holds, read)
+        return None if found is None else self.number(*found)
 
     def _take(self, state: State, choice: int) -> list[tuple[float, State, Number, bool]] | None:
         """Return the probabilities, states and costs of time of the outcomes of `choice`; None where it cannot be."""

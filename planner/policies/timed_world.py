@@ -14,7 +14,8 @@ from planner.policies.evaluation import Spent, World
 from planner.semantics.numeric_state import Values, change_between
 from planner.semantics.simulation import Simulation, bind_parameters
 from planner.semantics.step_effects import cost_of
-from planner.semantics.turns import Clock, Turns, refused_in_turn
+from planner.semantics.turns import Clock, Turns, names_in, refused_in_turn
+from planner.model.problem import NumericMetric
 
 
 class Interpreter:
@@ -127,6 +128,12 @@ class TimedWorld(World):
         if ended is None:
             return 0
         return exact_sum([self._change(state.simulation, ended[0]), ended[2]])
+
+    def wait_until(self, state: Moment, formula: Formula) -> Moment | None:
+        """Return the state in which `formula` holds first, with no step before it; None without one."""
+        read = names_in(formula)
+        waited = self._turns.wait(self._engine, state.simulation, state.clock, lambda each: each.holds(formula), read)
+        return None if waited is None else Moment(*waited)
 
     def surely_holds(self, state: Moment, formula: Formula) -> bool:
         """Return whether the ground `formula` holds in `state`."""

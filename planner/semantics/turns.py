@@ -8,12 +8,12 @@ must be possible at the time of its start.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from planner.errors import PlanError, UnsupportedError
 from planner.lightweight import Any, Final, Protocol, dataclass, replace
 from planner.model import COST, Action, Atom, Formula, Not, Number, Predicate, Problem
-from planner.model.actions import CHECK, DurationRange
+from planner.model.actions import DurationRange
 from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.model.domain import DomainModel
 from planner.model.formulas import (
@@ -55,12 +55,13 @@ class Moments:
 class Clock:
     """When the last step ended, None before the first, and how many changes at known times have happened until then.
 
-    `reached` are the numbers of what is due and was reached in time.
+    `reached` are the numbers of what is due and was reached in time. The next step starts no earlier than `since`.
     """
 
     end: Number | None = None
     events: int = 0
     reached: frozenset[int] = frozenset()
+    since: Number | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,11 @@ class Engine(Protocol):
 
     def values(self, state: Any) -> Values:
         """Return the values of functions in `state`."""
+
+
+def may_last_longer(problem: Problem) -> bool:
+    """Return whether some step of `problem` may last longer than its least duration, which steps in turn have."""
+    return any(isinstance(each.duration, DurationRange) for each in problem.domain.actions.values())
 
 
 def refused_in_turn(problem: Problem) -> str:
@@ -155,9 +161,13 @@ class Turns:
 
     def begins(self, clock: Clock) -> Number | None:
         """Return when the next step can begin at the earliest; None where that does not matter any more."""
-        if clock.end is None:
-            return 0
-        return None if self._is_past(clock) else exact_sum([clock.end, SEPARATION])
+        return None if self._is_past(clock) else self._ready(clock)
+
+    @staticmethod
+    def _ready(clock: Clock) -> Number:
+        """Return when the next step can start at the earliest."""
+        ready = 0 if clock.end is None else exact_sum([clock.end, SEPARATION])
+        return ready if clock.since is None else max(ready, clock.since)
 
     def _is_past(self, clock: Clock) -> bool:
         limited = self.source.deadline is not None
@@ -205,7 +215,7 @@ class Turns:
 
     def _starts(self, engine: Engine, state: Any, clock: Clock, step: Step) -> list[Number]:
         """Return when the step may start first: at once, or where its start or its end follows a change."""
-        ready = 0 if clock.end is None else exact_sum([clock.end, SEPARATION])
+        ready = self._ready(clock)
         lasting = self.duration(engine, state, step)
         if lasting is None:
             return []
@@ -214,6 +224,27 @@ class Turns:
             for after in (0, SEPARATION):
                 found |= {exact_sum([event.time, after]), exact_sum([event.time, after, -lasting])}
         return sorted([each for each in found if each >= ready])
+
+    def wait(
+        self, engine: Engine, state: Any, clock: Clock, holds: Callable[[Any], bool], read: Iterable[str]
+    ) -> tuple[Any, Clock] | None:
+        """Wait until a condition `holds` that reads the predicates and functions `read`; None where it never does.
+
+        Return the state at that time, and the clock by which the next step starts no earlier.
+        """
+        names = frozenset(self._touched.rest_on(read))
+        ready = self._ready(clock)
+        after = [exact_sum([event.time, gap]) for event in self.events[clock.events :] for gap in (0, SEPARATION)]
+        for time in sorted({ready, *[each for each in after if each > ready]}):
+            run = _Run(self, engine, state, clock.events, clock.reached)
+            near = [each for each in self.events if abs(each.time - time) < SEPARATION]
+            if not run.pass_events(time):
+                return None
+            if not any(self._touched.writes(each.action, names) for each in near) and holds(run.state):
+                if time == ready:
+                    return state, clock
+                return run.state, replace(clock, events=run.events, reached=run.reached, since=time)
+        return None
 
     def duration(self, engine: Engine, state: Any, step: Step) -> Number | None:
         """Return how long `step` lasts if it starts in `state`; None where that has no value."""
@@ -238,8 +269,7 @@ class Turns:
         if lasting is None:
             return None
         end = exact_sum([start, lasting])
-        tested = CHECK in self.source.domain.actions[step.action].tags
-        if self.source.deadline is not None and end > self.source.deadline and not tested:
+        if self.source.deadline is not None and end > self.source.deadline:
             return None
         if number is not None and not run.apply(moments.start, step.arguments, start):
             return None
@@ -358,13 +388,21 @@ class _Touched:
         others_reads, others_writes = self._of(other)
         return not (writes.isdisjoint(others_reads | others_writes) and others_writes.isdisjoint(reads | writes))
 
+    def rest_on(self, names: Iterable[str]) -> set[str]:
+        """Return `names`, with what derived predicates among them rest on."""
+        return self._close(set(names))
+
+    def writes(self, name: str, read: frozenset[str]) -> bool:
+        """Return whether a snap action writes what is `read`."""
+        return not self._of(name)[1].isdisjoint(read)
+
     def _of(self, name: str) -> tuple[frozenset[str], frozenset[str]]:
         if name not in self._known:
             action = self._domain.actions[name]
-            read = {*_names_in(action.requires)}
+            read = {*names_in(action.requires)}
             written: set[str] = set()
             for when in action.effects:
-                read |= {*_names_in(when.requires)}
+                read |= {*names_in(when.requires)}
                 read |= {each.predicate for number in when.numbers for each in functions_in(number.value)}
                 parts = [each.part if isinstance(each, Not) else each for each in when.provides]
                 written |= {each.predicate for each in (*parts, *when.modifies) if isinstance(each, Atom)}
@@ -377,9 +415,7 @@ class _Touched:
         size = -1
         while size != len(names):
             size = len(names)
-            names |= {
-                name for each in self._domain.axioms if each.predicate in names for name in _names_in(each.condition)
-            }
+            names |= {name for each in self._domain.axioms if each.predicate in names for name in names_in(each.condition)}
         return names
 
     def _spread(self, names: set[str]) -> set[str]:
@@ -395,7 +431,8 @@ class _Touched:
         return names
 
 
-def _names_in(formula: Formula) -> Iterator[str]:
+def names_in(formula: Formula) -> Iterator[str]:
+    """Yield the predicates and functions that `formula` reads."""
     yield from (each.predicate for each in atoms_in(formula))
     yield from (each.predicate for comparison in comparisons_in(formula) for each in comparison.functions)
 

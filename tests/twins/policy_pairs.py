@@ -77,8 +77,6 @@ def draw(rng: random.Random, wanted: int = 3) -> Tiny:
         features -= {"hard", "soft", "unknown", "deadline"}
         if "metric" in features:
             features -= {"budget"}
-        if "tasks" in features:
-            features.add("quiet")
     if {"unknown", "metric"} <= features:
         features.discard("budget")
     acts = [_draw_act(rng, number, features) for number in range(rng.randint(2, 3))]
@@ -132,7 +130,7 @@ def _draw_act(rng, number, features) -> Act:
         rng.randint(0 if rng.random() < 0.2 else 1, 3),
         rng.randint(0, 2) if "paper" in features else 0,
         rng.randint(1, 4) if features & {"time", "deadline"} else 0,
-        window=rng.choice(["", "start", "throughout"]) if "time" in features and "quiet" not in features else "",
+        window=rng.choice(["", "start", "throughout"]) if "time" in features else "",
         daring=daring,
     )
 
@@ -192,8 +190,7 @@ def as_problem(tiny: Tiny) -> Problem | HtnProblem:
     stated = [(tiny.hard, None), (tiny.soft, 2)]
     more["constraints"] = [replace(_constraint(each), utility=gain) for each, gain in stated if each is not None]
     if has("time"):
-        if not has("quiet"):
-            more["windows"] = {"open": "{}..{}".format(*tiny.opens)}
+        more["windows"] = {"open": "{}..{}".format(*tiny.opens)}
         if tiny.due is not None:
             more["due"] = {_literal_text(tiny.goal[0]): tiny.due}
         if not has("metric"):
@@ -375,7 +372,7 @@ class Twin:
             ran = state.ran | {act.name} if any(other.after == act.name for other in tiny.acts) else state.ran
             after = replace(base, facts=facts, x=state.x + change, ran=ran, left=left)
             after = self._watch(after, facts, act.name)
-            after = self._settle(self._pay(after, state, price))
+            after = self._settle(self._pay(after, state, price), timed[2], dels)
             for chance, seen in self._look(after, act):
                 outcomes.append((worked * (1 - act.risk) * share * chance, seen))
         if any(after is None for _, after in outcomes):
@@ -406,13 +403,13 @@ class Twin:
         return replace(after, spent=spent)
 
     def _spend_time(self, state: Now, act: Act):
-        """Return the time after the step, and what it costs; None where the step cannot be taken."""
+        """Return the time after the step, what it costs, and its start; None where the step cannot be taken."""
         tiny = self.tiny
         if tiny.deadline is not None:
             after = (state.time or 0) + act.lasts
-            return None if after > tiny.deadline else (after, 0.0)
+            return None if after > tiny.deadline else (after, 0.0, 0)
         if not self._is_timed:
-            return state.time, 0.0
+            return state.time, 0.0, 0
         ready = 0 if state.time is None else state.time + GAP
         opens, closes = [1000 * each for each in tiny.opens]
         lasts = 1000 * act.lasts
@@ -426,19 +423,21 @@ class Twin:
             if start + lasts > closes:
                 return None
         end = start + lasts
-        return end, (end - (state.time or 0)) / 1000
+        return end, (end - (state.time or 0)) / 1000, start
 
     def _reaches_due(self, facts):
         fact, sign = self.tiny.goal[0]
         return (fact in facts) is sign
 
-    def _settle(self, after):
-        """Note what is due, and forget the time where nothing depends on it any more."""
+    def _settle(self, after, start=0, dels=()):
+        """Note whether what is due was reached: what a step ends, it ends at its start."""
         if after is None or not self._is_timed:
             return after
         due = None if self.tiny.due is None else 1000 * self.tiny.due
         if due is not None and not after.met:
-            if after.time <= due and self._reaches_due(after.facts):
+            fact, sign = self.tiny.goal[0]
+            reached = start if not sign and fact in dels else after.time
+            if reached <= due and self._reaches_due(after.facts):
                 after = replace(after, met=True)
             elif after.time > due:
                 return replace(after, late=True, time=0)
