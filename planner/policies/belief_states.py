@@ -75,12 +75,14 @@ class Belief:
         }
         self._variables = [each for each in variables if self._is_read(each, read)]
         kept = [fact for variable in self._variables for fact in variable.facts]
+        unread = [made for fact, made in self._facts.items() if fact not in kept]
         self._facts = {fact: self._facts[fact] for fact in kept if fact in self._facts}
         self._owner = {fact: variable for variable in self._variables for fact in variable.facts}
         names = {*words.seen.values()}
         seen = [number for fact, number in self._numbers.items() if isinstance(fact, Atom) and fact.predicate in names]
-        self._traces = sum([1 << number for number in seen])
-        """The bits that say that a step has sensed a fact, which states do not keep."""
+        seen += [number for made in unread for number in made.about]
+        self._traces = sum([1 << number for number in seen]) | sum([made.bit for made in unread])
+        """The bits that states do not keep: they say that a step has sensed a fact, or nothing reads them."""
         self.aliases = {rename(fact, words.possible): fact for fact in found}
         """Maps the facts `possibly-…` to the facts that they are about."""
         self.ignored = frozenset(found).difference(self._facts)

@@ -156,3 +156,18 @@ def test_a_budget_on_the_cost_is_kept_in_every_case(budget, steps, success) -> N
     found = decide(town.problem(unknown=["wet"], goal=["there"], budgets={"cost": budget}))
     assert (found.status, found.validated, found.policy.success) == (Status.OPTIMAL, True, success)
     assert [node.step.action for node in found.policy.nodes if node.step is not None] == steps
+
+
+def test_what_nothing_reads_may_become_known_for_nothing() -> None:
+    domain = Domain("street", types=["place"])
+    domain.action("go", {"b": "place"}, provides=["at(b)"])
+    domain.action("look", {"b": "place"}, senses=["locked(b)"], tags=["read_only"])
+    domain.action("unlock", {"b": "place"}, provides=["not locked(b)"], cost=0)
+    domain.action("drop", {"b": "place"}, requires=["at(b)", "sells(b)", "not locked(b)"], provides=["done"])
+    street = domain.problem(
+        objects={"shop": "place", "home": "place"}, initial=["sells(shop)"], goal=["done"], unknown=["locked(_)"]
+    )
+    decision = decide(street)
+    assert decision.status is Status.OPTIMAL
+    assert decision.validated
+    assert (decision.expect_policy().success, decision.expect_policy().cost) == (1.0, 2.0)
