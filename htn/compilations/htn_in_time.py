@@ -30,8 +30,9 @@ from planner.grounding.ground_temporal import find_meetings, ground_temporal
 from planner.heuristics.critical_path_in_time import bound_makespan
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
-from planner.model import Action, Atom, Number, Problem, is_temporal
+from planner.model import Action, Atom, Goal, Number, Problem, is_temporal
 from planner.model.arithmetic import as_number, exact_value
+from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.model.domain import numeric_fluents
 from planner.model.problem import Metric, counts_makespan_alone
 from planner.options import Solve, SolveOptions
@@ -66,9 +67,10 @@ def as_sequences(problem: HtnProblem) -> HtnProblem:
     """Return the problem whose plans are sequences of the steps of `problem`. Raises as `compile_sequential` does.
 
     Where plans in time are compared by the costs of their steps alone, so are sequences; else by their durations.
-    Changes at known times are tasks of it.
+    Changes at known times are tasks of it. Wishes, constraints and budgets are left out.
     """
     classical = compile_sequential(problem.classical, by_costs=isinstance(problem.classical.metric, Metric))
+    classical = replace(classical, goal=Goal(classical.goal.hard), constraints=(), budgets={})
     domain = replace(problem.domain, classical=classical.domain)
     sequential = replace(problem, classical=classical, domain=domain, seal=())
     timed = problem.classical
@@ -108,12 +110,22 @@ def price_sequence(sequential: HtnProblem, steps: Sequence[Step]) -> tuple[Step,
 
 
 def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> Result | None:
-    """Solve `problem` by sequences and their schedules; return None where it asks for no plan in time."""
+    """Solve `problem` by sequences and their schedules; return None where it asks for no plan in time.
+
+    Wishes, budgets and constraints are compiled away before.
+    """
     if not is_in_time(problem):
         return None
+    if not has(problem.classical, Construct.SOFT_GOALS, Construct.BUDGETS, *CONSTRAINED):
+        return _plan_sequences(problem, options, answer)
+    from htn.compilations.parts_in_time import plan_parts_in_time
+
+    return plan_parts_in_time(problem, options, lambda plain, given: _plan_sequences(plain, given, answer))
+
+
+def _plan_sequences(problem: HtnProblem, options: SolveOptions, answer: Solve) -> Result:
+    """Solve `problem`, which is in time without wishes, budgets and constraints."""
     classical = problem.classical
-    if classical.goal.soft or classical.constraints or classical.budgets:
-        return unsupported_result("soft goals, constraints or budgets in a problem with tasks in time")
     try:
         sequential = as_sequences(problem)
     except UnsupportedError as error:

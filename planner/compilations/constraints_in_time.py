@@ -13,7 +13,7 @@ taken in, the monitors agree. Where other constraints are, the problem without t
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from planner.compilations import Compiled
 from planner.compilations.driver import value_plan
@@ -28,7 +28,7 @@ from planner.compilations.trajectory_constraints import (
     Preparation,
     is_monitor,
 )
-from planner.lightweight import Final, dataclass, replace
+from planner.lightweight import Any, Final, dataclass, replace
 from planner.model.actions import (
     Action,
     Constraint,
@@ -64,6 +64,7 @@ from planner.model.problem import Goal, Metric, Problem, SoftGoal
 from planner.model.timing import TimedEffect
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
+from planner.problem_kinds import classical_of
 from planner.semantics.snap_actions import split_moments, takes_no_time
 from planner.validation.validate import check_steps
 
@@ -74,24 +75,30 @@ AT_ONCE: Final = "plans that keep a constraint only by happenings at one moment 
 """Why a plan may be missed where a constraint is not watched exactly."""
 
 
-def solve_with_constraints_in_time(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
-    """Solve `problem`, which is in time and has constraints; `solve` takes what has none."""
-    watched = watch_in_time(problem)
-    if all(is_watched_exactly(each, problem) for each in problem.constraints):
-        return _Lift(problem, options).answer(watched.problem, options, solve)
-    limits, lift = options.limits(), _Lift(problem, options)
+def solve_with_constraints_in_time(
+    problem: Any, options: SolveOptions, solve: Solve, put: Callable[[Problem], Any] = lambda classical: classical
+) -> Result:
+    """Solve `problem`, which is in time and has constraints; `solve` takes what has none.
+
+    For a problem of another kind, `put` returns it with another classical problem in place of its own.
+    """
+    classical = classical_of(problem)
+    watched, lift = put(watch_in_time(classical).problem), Lift(problem, options)
+    if all(is_watched_exactly(each, classical) for each in classical.constraints):
+        return lift.answer(watched, options, solve)
+    limits = options.limits()
     if options.mode == "first":
-        found = lift.answer(watched.problem, options, solve)
+        found = lift.answer(watched, options, solve)
         return replace(found, lower_bound=None, status=_weaken(found), reason=found.reason or AT_ONCE)
     part = limits.part(BOUND_SECONDS) if limits.time_limit is None else limits.share(BOUND_SHARE)
-    free = lift.answer(watch_in_time(problem, exactly=True).problem, options.within(part), solve)
+    free = lift.answer(put(watch_in_time(classical, exactly=True).problem), options.within(part), solve)
     if free.status in (Status.UNSOLVABLE, Status.UNSUPPORTED):
         return free
     lift.bound = free.lower_bound
     if lift.is_proved():
         return replace(free, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, plan=lift.best)
     stop = _Stop(limits.cancel, lift)
-    found = lift.answer(watched.problem, options.within(limits, cancel=stop), solve)
+    found = lift.answer(watched, options.within(limits, cancel=stop), solve)
     found = replace(found, plan=lift.best, lower_bound=lift.bound)
     if lift.is_proved():
         return replace(found, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, reason="")
@@ -109,7 +116,7 @@ def _weaken(found: Result) -> Status:
 class _Stop(threading.Event):
     """Ends a search when its plan is proved best, or when `outer` is set."""
 
-    def __init__(self, outer: threading.Event | None, lift: _Lift) -> None:
+    def __init__(self, outer: threading.Event | None, lift: Lift) -> None:
         super().__init__()
         self._outer, self._lift = outer, lift
 
@@ -118,10 +125,13 @@ class _Stop(threading.Event):
         return self._lift.is_proved() or (self._outer is not None and self._outer.is_set())
 
 
-class _Lift:
-    """Hands on plans of compiled problems as plans of `problem`: `best` is the cheapest, `bound` a lower bound."""
+class Lift:
+    """Hands on plans of compiled problems as plans of `problem`, of any kind: `best` is the cheapest.
 
-    def __init__(self, problem: Problem, options: SolveOptions) -> None:
+    No plan is charged less than `bound`.
+    """
+
+    def __init__(self, problem: Any, options: SolveOptions) -> None:
         self._problem, self._options = problem, options
         self.best: Plan | None = None
         self.bound: Number | None = None
@@ -130,7 +140,7 @@ class _Lift:
         """Whether the bound proves the best plan so far."""
         return self.best is not None and self.bound is not None and self.best.charge <= self.bound
 
-    def answer(self, compiled: Problem, options: SolveOptions, solve: Solve) -> Result:
+    def answer(self, compiled: Any, options: SolveOptions, solve: Solve) -> Result:
         """Solve `compiled`; its plan is left out where it does not keep all constraints."""
         found = solve(compiled, replace(options, on_progress=self._report))
         plan = self._take(found.plan)
@@ -143,7 +153,7 @@ class _Lift:
         if plan is None:
             return None
         found = replace(plan, problem=self._problem, forgone=(), utility=None)
-        verdict = check_steps(self._problem, found)
+        verdict = check_steps(classical_of(self._problem), found)
         if not verdict.valid:
             return None
         found = value_plan(found, verdict)

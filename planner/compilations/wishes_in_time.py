@@ -8,12 +8,14 @@ wish's utility; it changes nothing else, so that it takes no time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from planner.compilations import Compiled
 from planner.compilations.budgets import compile_budgets
 from planner.compilations.driver import Driver, value_plan
 from planner.compilations.soft_goals import FORGONE, forgo_name
 from planner.errors import UnsupportedError
-from planner.lightweight import Final, dataclass, replace
+from planner.lightweight import Any, Final, dataclass, replace
 from planner.model.actions import Action, Constraint, CostTerm, NumericEffect
 from planner.model.domain import Function, Predicate
 from planner.model.formulas import Arithmetic, Atom, Number, Or, conjunction, conjuncts, functions_in
@@ -21,6 +23,7 @@ from planner.model.problem import COST, TOTAL_COST, Goal, Metric, NumericMetric,
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact_sum, unsupported_result
 from planner.portfolio.search_history import Recorder
+from planner.problem_kinds import classical_of
 from planner.semantics.undefined_values import keep_needed
 from planner.validation.timed_replay import price_plan
 from planner.validation.validate import check_steps
@@ -46,7 +49,7 @@ def solve_with_wishes_in_time(problem: Problem, options: SolveOptions, solve: So
     except UnsupportedError as error:
         return unsupported_result(error.construct, error.hint)
     if 0 < len(problem.wishes) <= MOST_CHOSEN:
-        return _Choices(problem, plain, options, solve).run()
+        return WishChoices(problem, plain, options, solve).run()
     compiled = compile_soft_goals(plain) if plain.goal.soft else plain
     mapped = Compiled(compiled, lambda plan: _as_plan_of(problem, plan))
     driver = Driver(problem, options, solve)
@@ -69,18 +72,32 @@ class _Choice:
     forgone: Number
     least: Number | None = None
     is_settled: bool = False
+    has_ended: bool = False
+    """Whether more time leads to nothing new."""
 
 
-class _Choices:
-    """Looks at all choices of wishes, in rounds of more and more time."""
+class WishChoices:
+    """Looks at all choices of wishes, in rounds of more and more time.
 
-    def __init__(self, problem: Problem, plain: Problem, options: SolveOptions, solve: Solve) -> None:
-        self._problem, self._plain, self._options, self._solve = problem, plain, options, solve
+    `problem` is of any kind, and `plain` its classical problem without budgets; `put` returns the problem with another
+    classical one in place of its own.
+    """
+
+    def __init__(
+        self,
+        problem: Any,
+        plain: Problem,
+        options: SolveOptions,
+        solve: Solve,
+        put: Callable[[Problem], Any] = lambda classical: classical,
+    ) -> None:
+        self._problem, self._plain, self._options, self._solve, self._put = problem, plain, options, solve, put
         self._limits = options.limits()
         self._recorder = Recorder()
         self._best: Plan | None = None
-        self._statistics = Statistics()
-        wishes = problem.wishes
+        self._statistics, self._reason = Statistics(), ""
+        self._refused: Result | None = None
+        wishes = classical_of(problem).wishes
         chosen = [[wish for place, wish in enumerate(wishes) if bits >> place & 1] for bits in range(1 << len(wishes))]
         self._choices = [
             _Choice(tuple(each), exact_sum([wish.utility or 0 for wish in wishes if wish not in each]))
@@ -92,14 +109,16 @@ class _Choices:
         """Return the plan that is charged least, proved where every other choice is excluded."""
         seconds = FIRST_SECONDS
         while True:
-            for choice in [each for each in self._choices if not self._is_out(each)]:
+            for choice in [each for each in self._open_choices if not each.has_ended]:
                 stop = self._look_at(choice, seconds)
+                if self._refused is not None:
+                    return self._refused
                 if stop is not None:
                     return self._result(stop)
                 if self._best is not None and self._options.mode == "first":
                     return self._result(StoppedBy.FIRST_PLAN)
-            if all(map(self._is_out, self._choices)):
-                return self._result(StoppedBy.EXHAUSTED)
+            if all(each.has_ended for each in self._open_choices):
+                return self._result(StoppedBy.INCOMPLETE if self._open_choices else StoppedBy.EXHAUSTED)
             seconds *= 3
 
     def _is_out(self, choice: _Choice) -> bool:
@@ -115,23 +134,26 @@ class _Choices:
         self._recorder.take_turns(found.history, began)
         self._statistics = found.statistics
         self._take(found.plan)
+        choice.has_ended, self._reason = found.stopped_by is not StoppedBy.TIME, found.reason or self._reason
         choice.is_settled = found.status in (Status.OPTIMAL, Status.UNSOLVABLE, Status.UNSUPPORTED)
         if found.lower_bound is not None:
             choice.least = exact_sum([choice.forgone, found.lower_bound])
             self._raise_others(choice, found.lower_bound)
         self._recorder.note_progress(self._limits.elapsed, self._best, self._least, self._statistics)
-        if found.status is Status.UNSUPPORTED or found.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
+        if found.status is Status.UNSUPPORTED:
+            self._refused = found
+        if found.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
             return found.stopped_by
         left = self._limits.remaining
         return StoppedBy.TIME if left is not None and left <= 0 else None
 
-    def _choose(self, choice: _Choice) -> Problem:
+    def _choose(self, choice: _Choice) -> Any:
         """Return the problem in which the wishes of `choice` are hard, and the others are left out."""
         goals = [wish.condition for wish in choice.wishes if isinstance(wish, SoftGoal)]
         kept = [replace(wish, utility=None) for wish in choice.wishes if isinstance(wish, Constraint)]
         hard = [each for each in self._plain.constraints if each.utility is None]
         goal = Goal(conjunction([*conjuncts(self._plain.goal.hard), *goals]))
-        return replace(self._plain, goal=goal, constraints=(*hard, *kept))
+        return self._put(replace(self._plain, goal=goal, constraints=(*hard, *kept)))
 
     def _raise_others(self, choice: _Choice, bound: Number) -> None:
         """Raise what choices of more wishes are charged at least: they cost no less."""
@@ -143,8 +165,8 @@ class _Choices:
     def _take(self, plan: Plan | None) -> Plan | None:
         """Keep `plan` if it is charged less than the best one, and return the best one."""
         if plan is not None:
-            mine = _as_plan_of(self._problem, plan)
-            verdict = check_steps(self._problem, mine)
+            mine = replace(plan, problem=self._problem, forgone=(), utility=None)
+            verdict = check_steps(classical_of(self._problem), mine)
             if not verdict.valid:
                 raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
             valued = value_plan(mine, verdict)
@@ -177,9 +199,10 @@ class _Choices:
         best, is_open = self._best, bool(self._open_choices)
         if best is None:
             status = Status.UNKNOWN if is_open else Status.UNSOLVABLE
-            found = Result(status, stopped_by, statistics=self._statistics)
+            found = Result(status, stopped_by, statistics=self._statistics, reason=self._reason)
         elif is_open:
-            found = Result(Status.SOLVED, stopped_by, best, self._least, self._statistics)
+            reason = self._reason if stopped_by is StoppedBy.INCOMPLETE else ""
+            found = Result(Status.SOLVED, stopped_by, best, self._least, self._statistics, reason)
         else:
             found = Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, best, best.charge, self._statistics)
         return self._recorder.finish(self._limits.elapsed, found)

@@ -37,7 +37,15 @@ from planner.model.problem import NumericMetric
 from planner.model.unknown_facts import HiddenVariable, find_hidden_variables, fix_unknown_facts
 from planner.plan import Step, exact_sum
 from planner.policies.evaluation import Declared, Spent, View, World
-from planner.policies.markov_decision_process import FAINT, Choice, Kept, Process, with_marks, ground_process, process_of
+from planner.policies.markov_decision_process import (
+    FAINT,
+    Choice,
+    Kept,
+    Process,
+    ground_process,
+    process_of,
+    with_marks,
+)
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.incomplete_knowledge import KnowledgeModel
 from planner.semantics.simulation import Simulation, bind_parameters

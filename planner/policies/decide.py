@@ -234,9 +234,7 @@ class Decider:
             again = f"; of {runs} runs that plan again where the policy ends, {reached} reached the goal"
             return found + (again if runs else "")
         classical = classical_of(self.problem)
-        if status in (Status.OPTIMAL, Status.SOLVED) and (
-            is_temporal(classical) or has(classical, Construct.DEADLINE)
-        ):
+        if status in (Status.OPTIMAL, Status.SOLVED) and (is_temporal(classical) or has(classical, Construct.DEADLINE)):
             return "one step is done after another"
         if self.objective is Objective.COST and aim.rewards and policy.success < 1 - SAME:
             return "success comes first, as it is not certain and no penalty says what giving up costs"

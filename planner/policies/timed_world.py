@@ -15,7 +15,6 @@ from planner.semantics.numeric_state import Values, change_between
 from planner.semantics.simulation import Simulation, bind_parameters
 from planner.semantics.step_effects import cost_of
 from planner.semantics.turns import Clock, Turns, names_in, refused_in_turn
-from planner.model.problem import NumericMetric
 
 
 class Interpreter:

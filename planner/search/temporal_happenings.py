@@ -66,7 +66,7 @@ WATCHING: Final = "watched from"
 class Happening:
     """A ground happening: action `action` of the task, which begins or ends `lapse`, -1 for neither.
 
-    `waits` has stamps and the least time after each, in ticks; it sets the stamps in `sets`, and those in `firsts` where
+    `waits` has stamps and the least time after each, in ticks; it sets the stamps in `sets`, those in `firsts` where
     the fact beside them, as a bit, does not hold yet. `needs`, `adds` and `deletes` are facts as bits.
     """
 

@@ -415,7 +415,9 @@ class _Touched:
         size = -1
         while size != len(names):
             size = len(names)
-            names |= {name for each in self._domain.axioms if each.predicate in names for name in names_in(each.condition)}
+            names |= {
+                name for each in self._domain.axioms if each.predicate in names for name in names_in(each.condition)
+            }
         return names
 
     def _spread(self, names: set[str]) -> set[str]:

@@ -69,7 +69,20 @@ class Tiny:
 
 def draw(rng: random.Random, wanted: int = 3) -> Tiny:
     """Return a random problem with about so many features."""
-    pool = ["numbers", "metric", "budget", "paper", "deadline", "hard", "soft", "wishes", "unknown", "after", "tasks", "time"]
+    pool = [
+        "numbers",
+        "metric",
+        "budget",
+        "paper",
+        "deadline",
+        "hard",
+        "soft",
+        "wishes",
+        "unknown",
+        "after",
+        "tasks",
+        "time",
+    ]
     features = set(rng.sample(pool, wanted))
     if "metric" in features:
         features.add("numbers")
@@ -240,7 +253,8 @@ def _declare(domain, act: Act, tiny: Tiny) -> None:
         fields["provides"], fields["modifies"] = effects[0]
     else:
         fields["outcomes"] = [
-            Outcome(str(way[0]), provides, modifies) for way, (provides, modifies) in zip(act.ways, effects, strict=True)
+            Outcome(str(way[0]), provides, modifies)
+            for way, (provides, modifies) in zip(act.ways, effects, strict=True)
         ]
         fields["provides"], fields["modifies"] = effects[0]
     domain.action(act.name, **fields)
@@ -294,7 +308,9 @@ class Twin:
     def __init__(self, tiny: Tiny, most_states: int = 1500) -> None:
         self.tiny = tiny
         self.acts = {act.name: act for act in tiny.acts}
-        left = tuple([(name, frozenset(i for i, j in tiny.order if j == place)) for place, name in enumerate(tiny.network)])
+        left = tuple(
+            [(name, frozenset(i for i, j in tiny.order if j == place)) for place, name in enumerate(tiny.network)]
+        )
         first = Now(tiny.initial, tiny.x, left=_closed(left), memory=(False,) * 4)
         first = self._watch(first, first.facts, None)
         if self._is_timed and self._reaches_due(first.facts):

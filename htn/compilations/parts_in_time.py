@@ -1,0 +1,46 @@
+"""Wishes, budgets and constraints of tasks in time, compiled away as those of goals in time.
+
+Budgets become numbers with bounds. Of the wishes, all choices are looked at; in each, those that are chosen are hard
+goals and hard constraints. Monitors of starts, ends and known changes then keep the constraints.
+"""
+
+from __future__ import annotations
+
+from htn.model import HtnProblem
+from planner.compilations.budgets import compile_budgets, limits_cost
+from planner.compilations.constraints_in_time import Lift, solve_with_constraints_in_time
+from planner.compilations.wishes_in_time import MOST_CHOSEN, WishChoices
+from planner.errors import UnsupportedError
+from planner.lightweight import replace
+from planner.model.constructs import CONSTRAINED, Construct, has
+from planner.model.problem import NumericMetric, Problem
+from planner.options import Solve, SolveOptions
+from planner.plan import Result, unsupported_result
+
+
+def plan_parts_in_time(problem: HtnProblem, options: SolveOptions, solve: Solve) -> Result:
+    """Compile wishes, budgets and constraints of `problem` away; `solve` takes what has none of them."""
+    classical = problem.classical
+
+    def put(compiled: Problem) -> HtnProblem:
+        domain = replace(problem.domain, classical=compiled.domain)
+        return replace(problem, classical=compiled, domain=domain, seal=())
+
+    def solve_rest(part: HtnProblem, given: SolveOptions) -> Result:
+        return plan_parts_in_time(part, given, solve)
+
+    if len(classical.wishes) > MOST_CHOSEN:
+        return unsupported_result(f"more than {MOST_CHOSEN} wishes in a problem with tasks in time")
+    if limits_cost(classical) and isinstance(classical.metric, NumericMetric):
+        return unsupported_result(f"a budget on the cost beside the metric '{classical.metric}'")
+    try:
+        plain = compile_budgets(classical)
+    except UnsupportedError as error:
+        return unsupported_result(error.construct)
+    if classical.wishes:
+        return WishChoices(problem, plain, options, solve_rest, put).run()
+    if has(classical, Construct.BUDGETS):
+        return Lift(problem, options).answer(put(plain), options, solve_rest)
+    if has(classical, *CONSTRAINED):
+        return solve_with_constraints_in_time(problem, options, solve_rest, put)
+    return solve(problem, options)
