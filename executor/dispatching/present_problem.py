@@ -15,7 +15,7 @@ from executor.dispatching.timetable import as_decimal
 from executor.events.events import BEGUN
 from planner.lightweight import dataclass, replace
 from planner.model import Action, Atom, Goal, Number, Predicate, Problem
-from planner.model.actions import DURATION, CostFunction, CostTerm, Literal, Moment, NumericEffect, When
+from planner.model.actions import DURATION, CostFunction, CostTerm, Literal, Moment, NumericEffect, When, positive_atoms
 from planner.model.formulas import (
     TRUE,
     Arithmetic,
@@ -143,9 +143,12 @@ def _rest_of(action: Action, step: Step, name: str, left: Decimal, whole: Decima
     """Return the action `name` for what is `left` of `step`, which is thought to last `whole` seconds in all."""
     binding = dict(bind_parameters(action, step))
     _, throughout, end = split_moments(action)
+    brought = positive_atoms(action.provides)  # no other step makes the contrary of it
+    others = [each for each in end.provides if each not in brought]
     return Action(
         name,
         requires=_may_begin(name),
+        provides=_ground_literals(brought, binding),
         modifies=tuple([item.substitute(binding) for item in action.modifies]),
         measures=tuple([term.substitute(binding) for term in action.measures]),
         cost=(),
@@ -155,7 +158,7 @@ def _rest_of(action: Action, step: Step, name: str, left: Decimal, whole: Decima
         at_start=Moment(provides=(_begun_fact(name), Not(_may_begin(name)))),
         at_end=Moment(
             substitute(end.requires, binding),
-            (*_ground_literals(end.provides, binding), _done(name)),
+            (*_ground_literals(others, binding), _done(name)),
             (),
             tuple([_ground_effect(each, binding, whole) for each in end.when]),
             tuple([_ground_number(each, binding, whole) for each in end.numbers]),

@@ -14,6 +14,7 @@ from planner.model.actions import Action, Literal, When, has_open_argument
 from planner.model.domain import DomainModel, Predicate, TypeHierarchy, cache_per_domain, declares_changes
 from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Formula, Not, Term, Variable
 from planner.model.problem import Problem
+from planner.semantics.staleness import StaleRule, Write, collect_stale_rules, find_stale
 
 Types = Mapping[str, tuple[str, ...]]
 """The types of each term."""
@@ -30,7 +31,7 @@ def compile_adl(problem: Problem) -> Problem:
     if not declares_changes(domain):
         return replace(problem, ran=()) if problem.ran else problem
     history = _History.of(domain)
-    rules = tuple(_collect_stale_rules(domain))
+    rules = tuple(collect_stale_rules(domain))
     actions = {name: _compile_action(action, domain, rules, history) for name, action in domain.actions.items()}
     predicates = {name: replace(predicate, stale_with=()) for name, predicate in domain.predicates.items()}
     plain = replace(domain, actions=actions, predicates=predicates | history.predicates)
@@ -52,29 +53,7 @@ def keep_items_busy(plain: Problem, source: Problem) -> Problem:
     return replace(plain, domain=replace(plain.domain, actions=actions))
 
 
-@dataclass(frozen=True, slots=True)
-class _StaleRule:
-    """Facts of `dependant` end when an effect writes `source`; both patterns share variables."""
-
-    dependant: Atom
-    source: Atom
-
-
-@dataclass(frozen=True, slots=True)
-class _Write:
-    """A pattern that an effect writes, under the equalities by which it matches a rule."""
-
-    pattern: Atom
-    equalities: frozenset[Equals] = frozenset()
-
-
-def _collect_stale_rules(domain: DomainModel) -> Iterator[_StaleRule]:
-    for predicate in domain.predicates.values():
-        head = Atom(predicate.name, tuple([parameter.name for parameter in predicate.parameters]))
-        yield from (_StaleRule(head, source) for source in predicate.stale_with)
-
-
-def _compile_action(action: Action, domain: DomainModel, rules: tuple[_StaleRule, ...], history: _History) -> Action:
+def _compile_action(action: Action, domain: DomainModel, rules: tuple[StaleRule, ...], history: _History) -> Action:
     types = {each.name: each.types for each in domain.constants}
     types |= {each.name: each.types for each in action.parameters}
     effects = [plain for effect in action.effects for plain in _compile_effect(effect, domain, rules, types)]
@@ -94,11 +73,11 @@ def _compile_action(action: Action, domain: DomainModel, rules: tuple[_StaleRule
     )
 
 
-def _compile_effect(effect: When, domain: DomainModel, rules: tuple[_StaleRule, ...], types: Types) -> Iterator[When]:
+def _compile_effect(effect: When, domain: DomainModel, rules: tuple[StaleRule, ...], types: Types) -> Iterator[When]:
     if effect.provides or effect.numbers:
         yield replace(effect, modifies=())
-    retracted = [_Write(pattern) for pattern in effect.modifies if OPEN in pattern.args]
-    written = [_Write(atom) for atom in effect.written]
+    retracted = [Write(pattern) for pattern in effect.modifies if OPEN in pattern.args]
+    written = [Write(atom) for atom in effect.written]
     retracted += find_stale(written, rules)
     types = {**types, **{each.name: each.types for each in effect.variables}}
     for write in dict.fromkeys(retracted):
@@ -106,40 +85,7 @@ def _compile_effect(effect: When, domain: DomainModel, rules: tuple[_StaleRule, 
             yield _make_delete(effect, write, domain, types)
 
 
-def find_stale(written: Iterable[_Write], rules: Iterable[_StaleRule]) -> list[_Write]:
-    """Return the patterns that become stale when `written` is written, directly or through others, each once."""
-    found: dict[_Write, None] = {}
-    queue = list(written)
-    while queue:
-        write = queue.pop()
-        for rule in rules:
-            stale = _match_rule(write, rule)
-            if stale is not None and stale not in found:
-                found[stale] = None
-                queue.append(stale)
-    return list(found)
-
-
-def _match_rule(write: _Write, rule: _StaleRule) -> _Write | None:
-    """Return what `rule` makes stale when `write` is written; None if its source cannot be the same fact."""
-    if write.pattern.predicate != rule.source.predicate:
-        return None
-    binding: dict[Term, Term] = {}
-    equalities = set(write.equalities)
-    for mine, theirs in zip(write.pattern.args, rule.source.args, strict=True):
-        if OPEN in (mine, theirs):
-            continue
-        expected = binding.setdefault(theirs, mine) if formulas.is_variable(theirs) else theirs
-        if expected == mine:
-            continue
-        if not formulas.is_variable(mine) and not formulas.is_variable(expected):
-            return None
-        equalities.add(Equals(*sorted((mine, expected), reverse=True)))
-    pattern = Atom(rule.dependant.predicate, tuple([binding.get(arg, OPEN) for arg in rule.dependant.args]))
-    return _Write(pattern, frozenset(equalities))
-
-
-def _may_match(write: _Write, domain: DomainModel, types: Types) -> bool:
+def _may_match(write: Write, domain: DomainModel, types: Types) -> bool:
     """Return whether facts that `write` covers can exist: its constants must have the types of the predicate."""
     parameters = domain.predicates[write.pattern.predicate].parameters
     return all(
@@ -160,7 +106,7 @@ def _always_fits(term: Term, types: Types, parameter: Variable, hierarchy: TypeH
     )
 
 
-def _make_delete(effect: When, write: _Write, domain: DomainModel, types: Types) -> When:
+def _make_delete(effect: When, write: Write, domain: DomainModel, types: Types) -> When:
     """Return the effect that deletes every fact that `write` covers.
 
     A variable of the required type, equal to the term, replaces a term that may have another type.

@@ -8,8 +8,9 @@ sequence of happenings follow from its stamps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 
 from planner.compilations.lifted_regression import conjoin, disjoin, negate
 from planner.errors import PlanError
@@ -25,6 +26,7 @@ from planner.model.formulas import (
     Comparison,
     Equals,
     Expression,
+    Forall,
     Formula,
     Not,
     Number,
@@ -36,6 +38,7 @@ from planner.model.formulas import (
 )
 from planner.model.problem import Problem
 from planner.plan import Step
+from planner.semantics.condition_solver import Universe
 from planner.semantics.durations import SEPARATION, duration_of, effects_depend_on_choice
 from planner.semantics.numeric_state import Values
 from planner.semantics.simulation import bind_parameters
@@ -173,6 +176,7 @@ class _Rules:
     separation: int = field(init=False)
     bounded: dict[Atom, tuple[bool, bool]] = field(init=False)
     fluents: frozenset[Atom] = field(init=False)
+    objects: Universe = field(init=False)
     watched: frozenset[Atom] = frozenset()
     hidden: int = 0
     lasting: frozenset[Atom] = frozenset()
@@ -183,6 +187,7 @@ class _Rules:
         self.facts = {fact: number for number, fact in enumerate(self.task.source.task.facts)}
         self.separation = int(SEPARATION * self.task.resolution)
         variables = self.task.source.variables
+        self.objects = Universe(self.problem)
         self.fluents = frozenset(each.fluent for each in variables)
         self.bounded = {each.fluent: (each.low is not None, each.high is not None) for each in variables}
 
@@ -301,15 +306,49 @@ class _Rules:
         reads: set[Literal] = set()
         compared: set[Atom] = set()
         whole = settle(conjunction([substitute(part, dict(binding)) for part in conditions]))
-        for condition in conjuncts(whole):
+        for condition in self._split(whole):
             inner = condition.part if isinstance(condition, Not) else condition
             if isinstance(inner, Atom):
                 reads.add((inner, inner is condition))
-            elif isinstance(inner, Comparison):
+            else:
+                assert isinstance(inner, Comparison)
                 compared |= self._fluents_in(inner.left) | self._fluents_in(inner.right)
-            elif not isinstance(inner, Equals):
-                raise _Untold
         return reads, compared
+
+    def _split(self, condition: Formula) -> Iterator[Formula]:
+        """Yield the literals and comparisons whose conjunction is the ground `condition`."""
+        match condition:
+            case Atom() | Comparison() | Not(Atom()) | Not(Comparison()):
+                yield condition
+            case And(parts):
+                for part in parts:
+                    yield from self._split(part)
+            case Forall(variables, part):
+                domains = self.objects.domains(variables)
+                for objects in product(*domains.values()):
+                    yield from self._split(substitute(part, dict(zip(domains, objects, strict=True))))
+            case Or(parts):
+                rest = [part for part in parts if self._decide(part) is not False]
+                if not any(self._decide(part) for part in rest):
+                    if len(rest) != 1:
+                        raise _Untold
+                    yield from self._split(rest[0])
+            case _:
+                if self._decide(condition) is None:
+                    raise _Untold
+
+    def _decide(self, condition: Formula) -> bool | None:
+        """Return whether a ground `condition` about the equality of objects holds; None for others."""
+        match condition:
+            case Equals(left, right):
+                return left == right
+            case Not(part):
+                found = self._decide(part)
+                return None if found is None else not found
+            case And(parts):
+                decided = [self._decide(part) for part in parts]
+                return False if False in decided else None if None in decided else True
+        return None
 
     def _fluents_in(self, expression: Expression) -> set[Atom]:
         return {term for term in functions_in(expression) if term in self.fluents}

@@ -2,40 +2,38 @@
 
 A step that lasts is a start, an end, and a condition between them. Changes at known times become actions without
 parameters, which happen when their time comes. Capacities become numeric fluents that steps draw on from start to end.
-An item that a step modifies is in use from its start to its end: a fact says so, and all other steps that read or write
-the item need that it is not in use.
+Facts say what steps use and bring from their starts to their ends, and all other steps need that these facts do not
+hold.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from planner.errors import UnsupportedError
 from planner.lightweight import Final, dataclass, replace
-from planner.model.actions import Action, CostFunction, CostTerm, DurationRange, Literal, Moment, NumericEffect, When
-from planner.model.domain import DomainModel, Function, Predicate, numeric_fluents
+from planner.model.actions import Action, CostFunction, CostTerm, DurationRange, Literal, Moment, NumericEffect
+from planner.model.domain import DomainModel, Function, numeric_fluents
 from planner.model.formulas import (
     OPEN,
     TRUE,
-    And,
     Arithmetic,
     Atom,
     Comparison,
-    Exists,
     Expression,
-    Forall,
     Formula,
-    Imply,
     Not,
     Or,
-    Variable,
     conjunction,
     conjuncts,
     functions_in,
 )
 from planner.model.problem import Problem
 from planner.model.timing import TOTAL_TIME
+from planner.semantics.changes_to_come import find_changes_to_come, name_changes_to_come
+from planner.semantics.interference import Interference, Moments, Part
+from planner.semantics.items_in_use import BUSY, name_item
 from planner.semantics.undefined_values import keep_needed
 
 _EARLY: Final = frozenset({"-=", "/="})
@@ -73,7 +71,8 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
     The metric, budgets, deadlines and constraints of `problem` are left out: they are not about single happenings.
     Of several outcomes, steps have the intended one. Raises `UnsupportedError` for actions that create objects.
     """
-    domain, uses = problem.domain, _ItemsInUse.of(problem.domain)
+    domain = problem.domain
+    others = Interference.of(domain, _find_moments(domain))
     taken = set(domain.actions)
     actions: dict[str, Action] = {}
     snaps: dict[str, SnapAction] = {}
@@ -86,15 +85,16 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
             snaps[name] = SnapAction(name)
             whole = _snap(action, name, _join(start, throughout, end), measures=action.measures)
             whole = replace(whole, needs_values=keep_needed(action, problem))
-            actions[name] = uses.guard(whole, action)
+            actions[name] = others.guard(whole, action, Part.WHOLE)
             continue
         start = _record_duration(action, start, numeric_fluents(domain))
         names = [_choose_name(f"{name} {word}", taken) for word in ("starts", "ends", "lasts")]
         first = replace(_snap(action, names[0], start), needs_values=keep_needed(action, problem))
-        actions[names[0]] = uses.guard(first, action, begins=True)
-        actions[names[1]] = uses.guard(_snap(action, names[1], end, measures=action.measures), action, ends=True)
+        actions[names[0]] = others.guard(first, action, Part.START)
+        last = _snap(action, names[1], end, measures=action.measures)
+        actions[names[1]] = others.guard(last, action, Part.END)
         if throughout != TRUE:
-            lasting = uses.guard_formula(throughout, action)
+            lasting = others.guard_formula(throughout, action)
             actions[names[2]] = Action(names[2], action.parameters, lasting, cost=())
         snaps[name] = SnapAction(*names) if throughout != TRUE else SnapAction(*names[:2])
     for name, action in domain.actions.items():
@@ -110,8 +110,9 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
     for resource, amount in problem.capacity.items():
         functions[free_name(resource)] = Function(free_name(resource), low=0)
         values[Atom(free_name(resource))] = amount
-    predicates = {**domain.predicates, **uses.predicates}
-    snapped = replace(domain, actions=actions, functions=functions, predicates=predicates)
+    predicates = {**domain.predicates, **others.predicates}
+    axioms = (*domain.axioms, *others.axioms)
+    snapped = replace(domain, actions=actions, functions=functions, predicates=predicates, axioms=axioms)
     plain = Problem(
         problem.name, snapped, problem.objects, problem.initial, problem.goal, values, unknown=problem.unknown
     )
@@ -123,6 +124,11 @@ def _name_last(step: Atom, snaps: Mapping[str, SnapAction]) -> Atom:
     """Return the last moment of `step`: a step has run when it has ended."""
     snap = snaps.get(step.predicate)
     return step if snap is None else Atom(snap.end or snap.start, step.args)
+
+
+def _find_moments(domain: DomainModel) -> Mapping[str, Moments]:
+    """Return the moments of the actions of `domain` whose steps last."""
+    return {name: split_moments(each) for name, each in domain.actions.items() if not takes_no_time(each)}
 
 
 def takes_no_time(action: Action) -> bool:
@@ -279,27 +285,14 @@ def name_as_declared(text: str, problem: Problem) -> str:
             ("provided ", "began to modify"),
             ("", "the use of"),
         ):
-            for found in [*re.finditer(rf"\b{said}{_BUSY}", text)]:
-                text = text.replace(found[0], f"{meant} {_name_item(found, problem)}")
+            for found in [*re.finditer(rf"\b{said}{BUSY}", text)]:
+                text = text.replace(found[0], f"{meant} {name_item(found, problem)}")
+    if " to come by " in text or " to end by " in text:
+        text = name_changes_to_come(text, find_changes_to_come(problem.domain, _find_moments(problem.domain)))
     for name in problem.domain.actions:
         if f"{name} " in text:
             text = re.sub(rf"(?<![\w-]){re.escape(name)} (?:starts|ends|lasts)(?=[('])", name, text)
     return text
-
-
-_BUSY: Final = r"busy ([^\s(]+)((?: \d+)+| _)?(?:\(([^()]*)\))?"
-"""A fact that says that an item is in use: its predicate, the bound places where some are open, and the arguments."""
-
-
-def _name_item(found: re.Match[str], problem: Problem) -> str:
-    """Return the item that a fact `found` by `_BUSY` says to be in use."""
-    arguments = [each for each in (found[3] or "").split(", ") if each]
-    places = [int(place) for place in (found[2] or "").split() if place != OPEN] or range(len(arguments))
-    known = dict(zip(places, arguments, strict=False))
-    declared = problem.domain.predicates.get(found[1])
-    size = len(declared.parameters) if declared is not None else max([-1, *places]) + 1
-    arguments = [known.get(place, OPEN) for place in range(size)]
-    return f"{found[1]}({', '.join(arguments)})" if arguments else found[1]
 
 
 def _hold_capacities(action: Action, start: Moment, end: Moment) -> tuple[Moment, Moment]:
@@ -316,133 +309,3 @@ def sum_of(terms: Iterable[CostTerm]) -> Expression:
     """Return the sum of `terms`, none of which is a Python function."""
     parts = [term for term in terms if not isinstance(term, CostFunction)]
     return parts[0] if len(parts) == 1 else Arithmetic("+", tuple(parts))
-
-
-@dataclass(frozen=True, slots=True)
-class _ItemsInUse:
-    """The facts that say which items are in use: for each predicate, the places that a pattern binds."""
-
-    places: Mapping[str, tuple[tuple[int, ...], ...]]
-    predicates: Mapping[str, Predicate]
-
-    @classmethod
-    def of(cls, domain: DomainModel) -> _ItemsInUse:
-        places: dict[str, dict[tuple[int, ...], None]] = {}
-        predicates: dict[str, Predicate] = {}
-        for action in domain.actions.values():
-            if takes_no_time(action):
-                continue
-            for item in action.modifies:
-                bound = _bound_places(item)
-                places.setdefault(item.predicate, {})[bound] = None
-                name = _in_use(item.predicate, bound, len(item.args))
-                declared = domain.predicates.get(item.predicate)
-                variables = tuple([declared.parameters[place] for place in bound]) if declared is not None else ()
-                predicates[name] = Predicate(name, variables)
-        return cls({name: tuple(found) for name, found in places.items()}, predicates)
-
-    def guard(self, snap: Action, action: Action, *, begins: bool = False, ends: bool = False) -> Action:
-        """Let the `snap` action of `action` need that what it reads and writes is not in use by others."""
-        if not self.places:
-            return snap
-        none = frozenset[Formula]()
-        own = none if takes_no_time(action) else frozenset(self._facts_of(action))
-        needs = list(conjuncts(self._guard(snap.requires, own if ends else none)))
-        for when in snap.effects:
-            written = [literal.part if isinstance(literal, Not) else literal for literal in when.provides]
-            items = [each for each in (*written, *when.modifies) if isinstance(each, Atom)]
-            needs += self._guard_writes(when, items, none if begins else own)
-        branches = tuple(
-            [
-                each
-                if _is_watching(each)
-                else replace(each, requires=self._guard(each.requires, own if ends else none))
-                for each in snap.when
-            ]
-        )
-        provides = snap.provides
-        if begins:
-            needs += [Not(fact) for fact in own]
-            provides = (*provides, *self._facts_of(action))
-        if ends:
-            provides = (*provides, *[Not(fact) for fact in self._facts_of(action)])
-        return replace(snap, requires=conjunction(list(dict.fromkeys(needs))), provides=provides, when=branches)
-
-    def guard_formula(self, formula: Formula, action: Action) -> Formula:
-        """Return `formula` with the condition that the items in it are not in use by steps other than `action`."""
-        return self._guard(formula, frozenset(self._facts_of(action))) if self.places else formula
-
-    def _guard_writes(self, when: When, items: Iterable[Atom], own: frozenset[Formula]) -> Iterator[Formula]:
-        free = [Not(fact) for item in items for fact in self._facts_about(item) if fact not in own]
-        for need in free:
-            guarded: Formula = need if when.requires == TRUE else Imply(when.requires, need)
-            yield Forall(when.variables, guarded) if when.variables else guarded
-
-    def _guard(self, formula: Formula, own: frozenset[Formula]) -> Formula:
-        match formula:
-            case Atom():
-                needs = [Not(fact) for fact in self._facts_about(formula) if fact not in own]
-                return And((formula, *needs)) if needs else formula
-            case Not(Atom() as atom):
-                needs = [Not(fact) for fact in self._facts_about(atom) if fact not in own]
-                return And((formula, *needs)) if needs else formula
-            case And(parts):
-                return And(tuple([self._guard(part, own) for part in parts]))
-            case Or(parts):
-                return Or(tuple([self._guard(part, own) for part in parts]))
-            case Forall(variables, part):
-                return Forall(variables, self._guard(part, own))
-            case Exists(variables, part):
-                return Exists(variables, self._guard(part, own))
-            case Imply(premise, conclusion):
-                return self._guard(Or((Not(premise), conclusion)), own)
-            case Not(And(parts)):
-                return self._guard(Or(tuple([Not(part) for part in parts])), own)
-            case Not(Or(parts)):
-                return self._guard(And(tuple([Not(part) for part in parts])), own)
-            case Not(Not(part)):
-                return self._guard(part, own)
-            case Not(Forall(variables, part)):
-                return self._guard(Exists(variables, Not(part)), own)
-            case Not(Exists(variables, part)):
-                return self._guard(Forall(variables, Not(part)), own)
-            case Not(Imply(premise, conclusion)):
-                return self._guard(And((premise, Not(conclusion))), own)
-            case _:
-                return formula
-
-    def _facts_about(self, item: Atom) -> Iterator[Formula]:
-        """Yield what holds if `item` is in use; an open argument of `item` stands for any object."""
-        for bound in self.places.get(item.predicate, ()):
-            name = _in_use(item.predicate, bound, len(item.args))
-            fact = Atom(name, tuple([item.args[place] for place in bound]))
-            if OPEN not in fact.args:
-                yield fact
-                continue
-            types = [each.types for each in self.predicates[name].parameters]
-            pairs = zip(fact.args, types, strict=True)
-            variables = [Variable(f"?any{place}", kind) for place, (arg, kind) in enumerate(pairs) if arg == OPEN]
-            args = tuple([f"?any{place}" if arg == OPEN else arg for place, arg in enumerate(fact.args)])
-            yield Exists(tuple(variables), Atom(name, args))
-
-    def _facts_of(self, action: Action) -> Iterator[Atom]:
-        """Yield the facts that say that the items which `action` modifies are in use."""
-        for item in action.modifies:
-            bound = _bound_places(item)
-            yield Atom(_in_use(item.predicate, bound, len(item.args)), tuple([item.args[place] for place in bound]))
-
-
-def _is_watching(effect: When) -> bool:
-    """Return whether `effect` is one of a monitor, which looks at items that are in use, too."""
-    return bool(effect.provides) and all(str(each).removeprefix("not ").startswith("@") for each in effect.provides)
-
-
-def _bound_places(item: Atom) -> tuple[int, ...]:
-    return tuple([place for place, arg in enumerate(item.args) if arg != OPEN])
-
-
-def _in_use(predicate: str, bound: tuple[int, ...], size: int) -> str:
-    """Return the predicate that says that an item of `size` arguments is in use whose pattern binds these places."""
-    if len(bound) == size:
-        return f"busy {predicate}"
-    return f"busy {predicate} {' '.join(map(str, bound)) or OPEN}"

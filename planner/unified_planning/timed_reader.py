@@ -14,7 +14,7 @@ from unified_planning.model import InstantaneousAction, TimepointKind
 from unified_planning.plans import PlanKind, TimeTriggeredPlan
 
 from planner.errors import UnsupportedError
-from planner.model.actions import NO_MOMENT, Action, Duration, DurationRange, Moment, When, positive_atoms
+from planner.model.actions import NO_MOMENT, Action, Duration, DurationRange, Moment, When
 from planner.model.domain import DomainModel, numeric_fluents
 from planner.model.formulas import OPEN, TRUE, Atom, Formula, Not, conjunction, conjuncts, functions_in
 from planner.model.problem import NumericMetric, Problem, seal
@@ -126,7 +126,7 @@ class TimedReading(Reading):
         start = Moment(provides=first.provides, modifies=first.modifies, when=first.when, numbers=first.numbers)
         end = Moment(
             requires=_join(conditions.end, last.consistent),
-            provides=tuple([each for each in last.provides if isinstance(each, Not)]),
+            provides=last.provides,
             modifies=last.modifies,
             when=(*last.when, *[when for when in charged if when.requires != TRUE]),
             numbers=(*last.numbers, *_plain_numbers(charged)),
@@ -135,7 +135,6 @@ class TimedReading(Reading):
             name=self._vocabulary.actions.of(action, action.name),
             parameters=parameters,
             requires=_join(conditions.start, first.consistent),
-            provides=positive_atoms(last.provides),
             cost=self._costs.cost(action),
             duration=self._duration(action, where),
             throughout=_join(conditions.between),

@@ -1,8 +1,8 @@
 """Read durative actions (Fox and Long, 2003: PDDL 2.1, level 3) and timed initial literals (Edelkamp, Hoffmann, 2004).
 
 Conditions and effects are divided by their moment: a tree for the start, one for the end, and for conditions one for
-the time between. `and` and `forall` above a moment are kept in each of them. What comes at the end without a condition
-is what the action provides, as if it had been declared in Python.
+the time between. `and` and `forall` above a moment are kept in each of them. All effects become those of the two
+moments, so that PDDL's own rules hold for them, not those of declared actions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from planner.language.pddl.pddl_vocabulary import Scope, Vocabulary
 from planner.language.pddl.sections import read_name, read_parts
 from planner.language.pddl.syntax import Tree, is_number, quote, refuse_construct
 from planner.lightweight import Final, dataclass, field, replace
-from planner.model.actions import NO_MOMENT, Action, Duration, DurationRange, Moment, NumericEffect, positive_atoms
+from planner.model.actions import NO_MOMENT, Action, Duration, DurationRange, Moment, NumericEffect
 from planner.model.formulas import Atom, Expression, Not, Number
 from planner.model.timing import TimedEffect, fix_duration
 
@@ -79,12 +79,11 @@ def read_durative_action(tree: Tree, words: Vocabulary, derived: frozenset[str])
             raise refuse_construct(source, syntax.UNIVERSAL_CHANCE, parts[":effect"])
     words.numbers.costs_at_start[name] = len(starting.cost)
     start, end = map(_moment_of, (starting, ending))
-    end = replace(end, requires=at_end, provides=tuple([each for each in end.provides if isinstance(each, Not)]))
+    end = replace(end, requires=at_end)
     action = Action(
         name,
         tuple(declared),
         requires,
-        positive_atoms(tuple(ending.provides)),
         cost=(*starting.cost, *ending.cost),
         duration=duration,
         throughout=throughout,

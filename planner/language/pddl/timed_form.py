@@ -19,7 +19,7 @@ from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
 from planner.language.pddl.number_bounds import require_bounds
 from planner.lightweight import Final, dataclass, replace
-from planner.model.actions import NO_MOMENT, Action, CostFunction, CostTerm, Moment, positive_atoms
+from planner.model.actions import NO_MOMENT, Action, CostFunction, CostTerm, Moment
 from planner.model.arithmetic import TESTS, exact_value
 from planner.model.constructs import Construct
 from planner.model.domain import Function, Predicate, has_durations
@@ -155,13 +155,11 @@ def _join_moments(name: str, action: Action, plain: Problem, snap: SnapProblem) 
     functions = plain.domain.functions
     numbers = tuple([each for each in start.numbers if each.fluent.predicate in functions])
     first = Moment(provides=start.provides, when=start.when, numbers=numbers)
-    ended = tuple([each for each in end.provides if isinstance(each, Not)])
-    last = Moment(end.requires, ended, when=end.when, numbers=end.numbers)
+    last = Moment(end.requires, end.provides, when=end.when, numbers=end.numbers)
     return Action(
         name,
         start.parameters,
         start.requires,
-        positive_atoms(end.provides),
         duration=action.duration,
         throughout=throughout,
         at_start=NO_MOMENT if first.is_empty else first,

@@ -8,6 +8,7 @@ from executor import ExecutionPolicy, Executor, RunStatus
 from executor.plans.action_plan import ActionPlan
 from executor.testing import SimulatedWorld, VirtualClock, run_virtual
 from planner import Domain, Problem, solve
+from planner.model import Atom
 from planner.plan import Plan, Step, StepTime
 
 
@@ -46,6 +47,6 @@ def test_a_plan_that_books_the_bed_twice_is_patched_so_that_nobody_does() -> Non
     outcome = run_virtual(executor.run(Plan(steps, problem, times=(StepTime(0, 300), StepTime(0, 300)))))
     assert outcome.status is RunStatus.SUCCEEDED, outcome.reason
     assert not world.refusals
-    taken = [len([fact for fact in act.added if fact.predicate == "free"]) - len(act.removed) for act in world.acts
-             if "free(b1)" in map(str, (*act.added, *act.removed))]  # fmt: skip
+    free = Atom("free", ("b1",))
+    taken = [(free in act.added) - (free in act.removed) for act in world.acts if free in (*act.added, *act.removed)]
     assert taken == [-1, 1, -1, 1]

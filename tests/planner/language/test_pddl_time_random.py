@@ -14,7 +14,7 @@ from planner.errors import UnsupportedError
 from planner.language.pddl.export import export
 from planner.language.pddl.plan_files import write_plan
 from planner.lightweight import replace
-from planner.model.actions import DURATION, NO_MOMENT, Action, DurationRange, Moment, NumericEffect, positive_atoms
+from planner.model.actions import DURATION, NO_MOMENT, Action, DurationRange, Moment, NumericEffect
 from planner.model.actions import When as ModelWhen
 from planner.model.domain import DomainModel, Function, Predicate
 from planner.model.formulas import (
@@ -109,14 +109,12 @@ class Draw:
         lengths = [self.length(), DurationRange(1, 5), DurationRange(self.length()), DurationRange(0, self.length())]
         duration = self.random.choice(lengths)
         ending = self.moment(duration)
-        ended = tuple([each for each in ending.provides if isinstance(each, Not)])
-        end = replace(ending, requires=self.condition(terms), provides=ended)
+        end = replace(ending, requires=self.condition(terms))
         start = self.moment(duration)
         return Action(
             name,
             (X, Y),
             self.condition(terms),
-            positive_atoms(ending.provides),
             cost=(),
             duration=duration,
             throughout=self.condition(terms),
