@@ -23,7 +23,7 @@ from planner.model.timing import TimedEffect
 from planner.plan import Step
 from planner.semantics.numeric_state import NumberChange
 from planner.semantics.simulation import Simulation, bind_parameters
-from planner.semantics.snap_actions import SnapProblem, make_snap_problem, split_moments
+from planner.semantics.snap_actions import SnapProblem, free_name, make_snap_problem, split_moments
 from planner.semantics.step_effects import Changes
 
 STARTED: Final = "its step has started"
@@ -45,8 +45,7 @@ class Moments:
     def __post_init__(self) -> None:
         self.snap = make_snap_problem(replace(self.problem, unknown=(), likely={}))
         self._template = Simulation(self.snap.problem)
-        added = [name for name in self.snap.problem.domain.functions if name not in self.problem.domain.functions]
-        self._capacities = dict(zip(added, self.problem.capacity, strict=True))
+        self._capacities = {free_name(each): each for each in self.problem.capacity}
 
     def simulate(self, beliefs: Beliefs, running: Iterable[StepRecord]) -> Simulation:
         """Return the believed state, with what the steps `running` use and hold."""
@@ -55,8 +54,7 @@ class Moments:
         found.world.update(before - after, after - before, list(self._differing_values(found, now)))
         found.history.update(list(found.history), now.history)
         for record in running:
-            used, held = self._uses_of(found, record.step)
-            found.world.update((), used, held)
+            self._mark(found, record)
         return found
 
     def _differing_values(self, found: Simulation, now: Simulation) -> Iterator[NumberChange]:
@@ -66,22 +64,33 @@ class Moments:
             if before.get(key) != after.get(key) and key[0] in self.problem.domain.functions:
                 yield NumberChange(Atom(*key), before.get(key), after.get(key))
 
-    def _uses_of(self, now: Simulation, step: Step) -> tuple[list[Atom], list[NumberChange]]:
-        """Return the facts that say which items `step` uses while it runs, and what it takes of capacities."""
-        start = self.snap.problem.domain.actions[self.snap.actions[step.action].start]
-        binding = bind_parameters(start, step)
-        known = self.problem.domain.predicates
-        used = [
-            each.substitute(binding)
-            for each in start.provides
-            if isinstance(each, Atom) and each.predicate not in known
+    def _mark(self, now: Simulation, record: StepRecord) -> None:
+        """Let what the snap problem alone knows of the step of `record`, which runs, hold in `now`.
+
+        These are the items that it uses, what is to come at its end, what it remembers from its start, and what it
+        takes of capacities. What its start has changed is as it was before for what it remembers.
+        """
+        step, known = record.step, self.problem.domain
+        start = self.snap.actions[step.action].start
+        before = now.copy()
+        _restore(before, record.prior)
+        marks = [
+            fact
+            for fact in before.changes(Step(start, step.arguments)).provided
+            if fact.predicate not in known.predicates
         ]
-        held = []
-        for fluent, amount in self._held_by(now, step).items():
-            free = now.values.get(fluent)
-            if free is not None:
-                held.append(NumberChange(fluent, free, free - amount))
-        return used, held
+        action, values = self.snap.problem.domain.actions[start], before.world.state.values
+        binding = bind_parameters(action, step)
+        numbers = []
+        for effect in [each.substitute(dict(binding)) for each in action.numbers]:
+            amount = values.evaluate(effect.value)
+            if effect.fluent.predicate not in known.functions and amount is not None:
+                key = effect.fluent.predicate, effect.fluent.args
+                old = now.world.state.values.get(key) or 0
+                sign = -1 if effect.operator == "-=" else 1
+                new = amount if effect.operator == ":=" else old + sign * amount
+                numbers.append(NumberChange(effect.fluent, old, new))
+        now.world.update((), marks, numbers)
 
     def _held_by(self, now: Simulation, step: Step) -> dict[Atom, Exact]:
         """Return how much of each capacity, as its fluent of the snap problem, `step` holds."""
@@ -159,7 +168,7 @@ class Moments:
         What its start changed counts, too, unless somebody else has changed it since.
         """
         step, moments = record.step, self.snap.actions[record.step.action]
-        now = self.simulate(beliefs, [each for each in running if each.id != record.id])
+        now = self.simulate(beliefs, [*[each for each in running if each.id != record.id], record])
         now.world.state.values.fluents[DURATION.predicate, ()] = exact_value(duration)
         ending = Step(moments.end or moments.start, step.arguments)
         changes = self._declared(now.changes(ending))
@@ -212,6 +221,15 @@ def _atoms_of(literals: Iterable[object]) -> Iterator[Atom]:
         part = getattr(literal, "part", literal)
         if isinstance(part, Atom):
             yield part
+
+
+def _restore(now: Simulation, prior: Iterable[Note]) -> None:
+    """Let what `prior` notes hold in `now`."""
+    for note in prior:
+        if isinstance(note.fact, FluentValue):
+            now.world.update((), (), [NumberChange(note.fact.fluent, None, note.fact.value)])
+        elif note.holds is not None:
+            now.world.update(() if note.holds else (note.fact,), (note.fact,) if note.holds else ())
 
 
 def _item(fact: Atom) -> Atom:

@@ -145,6 +145,7 @@ def _rest_of(action: Action, step: Step, name: str, left: Decimal, whole: Decima
     _, throughout, end = split_moments(action)
     brought = positive_atoms(action.provides)  # no other step makes the contrary of it
     others = [each for each in end.provides if each not in brought]
+    numbers = [_ground_number(each, binding, whole) for each in end.numbers]
     return Action(
         name,
         requires=_may_begin(name),
@@ -161,8 +162,9 @@ def _rest_of(action: Action, step: Step, name: str, left: Decimal, whole: Decima
             (*_ground_literals(others, binding), _done(name)),
             (),
             tuple([_ground_effect(each, binding, whole) for each in end.when]),
-            tuple([_ground_number(each, binding, whole) for each in end.numbers]),
+            tuple(numbers[len(action.numbers) :]),
         ),
+        numbers=tuple(numbers[: len(action.numbers)]),
         holds={name: tuple([_ground_term(each, binding) for each in terms]) for name, terms in action.holds.items()},
     )
 

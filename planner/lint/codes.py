@@ -124,6 +124,7 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "unlike-moment": ("FT510", "an action gives at its start, or takes at its end, what others do the other way"),
     "idle-change": ("FT511", "a change at a known time that changes nothing"),
     "ended-at-start": ("FT512", "a fact that an action ends at its start by `provides`, and that others read"),
+    "changed-at-end": ("FT513", "a number that an action changes at its end, and that others read"),
     "no-method": ("FT601", "no method is for a task"),
     "endless-task": ("FT602", "no choice of methods brings a task to an end"),
     "unused-action": ("FT603", "no method leads to an action"),

@@ -48,6 +48,7 @@ from planner.lint.proof_lint import add_causes, check_exclusive_conditions, judg
 from planner.lint.role_lint import check_facts, check_roles
 from planner.lint.timed_lint import (
     check_ended,
+    check_late_numbers,
     check_moments,
     check_throughout,
     check_time,
@@ -405,7 +406,7 @@ def check_problem(
     limits = limits or Limits()
     source, domain = problem, problem.domain
     times = [*check_time(problem), *check_throughout(domain), *check_kept(domain), *check_moments(domain)]
-    times += check_ended(problem)
+    times += [*check_ended(problem), *check_late_numbers(problem)]
     problem = replace(problem, domain=flatten_moments(problem.domain))
     found = [
         *times,

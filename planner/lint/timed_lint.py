@@ -23,8 +23,10 @@ from planner.model.formulas import (
     Not,
     Number,
     atoms_in,
+    comparisons_in,
     conjunction,
     conjuncts,
+    functions_in,
     is_variable,
     unmarked,
 )
@@ -130,6 +132,28 @@ def check_ended(problem: Problem) -> Iterator[Finding]:
                 message = f"it ends {plain} at its start, not when its work is done, and {reader} reads that"
                 hint = f"if it is to hold until the end, write at_end: {{provides: ['not {plain}']}}"
                 yield Finding(Level.HINT, "ended-at-start", f"action {name}", message, hint, "provides", fact)
+
+
+def check_late_numbers(problem: Problem) -> Iterator[Finding]:
+    """Yield the numbers that a declared action changes at its end, so that nobody reads them until then."""
+    if not is_temporal(problem):
+        return
+    readers: dict[str, str] = {}
+    for name, action in problem.domain.actions.items():
+        read = [term for each in conditions_of(action) for part in comparisons_in(each) for term in part.functions]
+        read += [term for _, amount in action.name_amounts() for term in functions_in(amount)]
+        read += [term for when in action.effects for each in when.numbers for term in functions_in(each.value)]
+        for term in read:
+            readers.setdefault(term.predicate, name)
+    for name, action in problem.domain.actions.items():
+        for effect in () if takes_no_time(action) else action.numbers:
+            reader = readers.get(effect.fluent.predicate)
+            if reader is not None:
+                fluent, moment = unmarked(effect.fluent), "start" if effect.operator in ("-=", "/=") else "end"
+                message = f"it changes {fluent} at its end, and until then no other step reads that, as {reader} does"
+                hint = f"if it is to change at its {moment}, for all to read, write at_{moment}: "
+                hint += f"{{modifies: '{unmarked(effect)}'}}"
+                yield Finding(Level.HINT, "changed-at-end", f"action {name}", message, hint, "modifies", effect.fluent)
 
 
 def check_moments(domain: DomainModel) -> Iterator[Finding]:

@@ -344,9 +344,8 @@ class Action:
     `duration` is in seconds; without one, steps take no time. Where time is planned, `requires` must hold at the start
     of a step, `throughout` between start and end. What a step ends, it ends at the start: by `modifies`, so that no
     other step reads or writes the items until the end, and by `not …` in `provides`, but for facts that `at_start`
-    provides. What else `provides` and `when` say comes at the end. Decreases of `numbers` come at the start, their
-    other changes at the end. `at_start` and `at_end` say anything else. A step holds the capacities in `holds` from its
-    start to its end.
+    provides. What else `provides` and `when` say comes at the end, and so do `numbers`, by amounts of the start.
+    `at_start` and `at_end` say anything else. A step holds the capacities in `holds` from its start to its end.
 
     A step is inapplicable where one of its amounts has no value. Compilations that leave amounts out, or replace them,
     keep those in `needs_values` that decide whether the step is applicable.

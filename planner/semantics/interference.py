@@ -1,23 +1,26 @@
 """What steps that last keep other steps from, between their starts and their ends.
 
 An item that a step modifies is in use: no other step reads or writes it. A fact that a declared step brings at its end
-is to come, and one that goes stale when something comes is to end: no other step needs or makes the contrary. Facts of
-the snap problem say so from the start of the step to its end, and the snap actions of all other steps need that they do
-not hold. Nothing is added for what no action needs or makes.
+is to come, and one that goes stale when something comes is to end: no other step needs or makes the contrary. A number
+that it changes is to change: no other step reads it, or changes it in a way that clashes. Facts of the snap problem say
+so from the start of the step to its end, or numbers where several steps may do the same at once, and the snap actions
+of all other steps need that nothing says so. Nothing is added for what no action needs, makes or reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from itertools import product
 
 from planner.lightweight import dataclass, field, replace
-from planner.model.actions import Action, Moment, When, positive_atoms
-from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Predicate
+from planner.model.actions import Action, Moment, NumericEffect, When, positive_atoms
+from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Function, Predicate
 from planner.model.formulas import (
     TRUE,
     And,
     Atom,
+    Comparison,
     Exists,
     Forall,
     Formula,
@@ -25,11 +28,22 @@ from planner.model.formulas import (
     Not,
     Or,
     Variable,
+    comparisons_in,
     conjunction,
     conjuncts,
+    functions_in,
     literals_in,
 )
-from planner.semantics.changes_to_come import ChangeToCome, collect_deletes, find_changes_to_come
+from planner.model.problem import Problem
+from planner.semantics.changes_to_come import (
+    ChangeToCome,
+    Direction,
+    collect_deletes,
+    find_changes_to_come,
+    find_direction,
+    has_bounds,
+)
+from planner.semantics.condition_solver import Universe
 from planner.semantics.items_in_use import ItemsInUse
 
 Moments = tuple[Moment, Formula, Moment]
@@ -67,43 +81,64 @@ class _View:
 class Interference:
     """The facts that say what the steps of a domain use and bring, and the conditions that other steps respect them."""
 
-    domain: DomainModel
+    problem: Problem
     items: ItemsInUse
     coming: tuple[ChangeToCome, ...]
     axioms: list[Axiom] = field(default_factory=list)
     """Axioms for what a derived fact would be if all that is to come had come, and what is in use were unknown."""
     predicates: dict[str, Predicate] = field(default_factory=dict)
+    counters: dict[Atom, int] = field(default_factory=dict)
+    """The numbers of steps that are to change something, all 0 at the beginning."""
 
     @classmethod
-    def of(cls, domain: DomainModel, moments: Mapping[str, Moments]) -> Interference:
-        """Return what steps of `domain` keep others from; `moments` has those of the actions whose steps last."""
+    def of(cls, problem: Problem, moments: Mapping[str, Moments]) -> Interference:
+        """Return what steps of `problem` keep others from; `moments` has those of the actions whose steps last."""
+        domain = problem.domain
         items = ItemsInUse.of([domain.actions[name] for name in moments], domain)
-        coming = tuple(find_changes_to_come(domain, moments))
-        found = cls(domain, items, coming, predicates=dict(items.predicates))
+        coming = tuple(find_changes_to_come(problem, moments))
+        found = cls(problem, items, coming, predicates=dict(items.predicates))
         for each in coming:
-            found.predicates[each.name] = Predicate(each.name, _untyped(len(each.args)))
+            if each.is_counted:
+                found.counters |= dict.fromkeys(_list_marks(each, problem), 0)
+            else:
+                found.predicates[each.name] = Predicate(each.name, _untyped(len(each.args)))
         return found
+
+    @property
+    def domain(self) -> DomainModel:
+        """The domain whose steps keep others from something."""
+        return self.problem.domain
+
+    @property
+    def functions(self) -> dict[str, Function]:
+        """The functions of the counters."""
+        return {each.predicate: Function(each.predicate, _untyped(len(each.args))) for each in self.counters}
 
     def guard(self, snap: Action, action: Action, part: Part) -> Action:
         """Let the `snap` action, which is `part` of `action`, need that other steps allow what it reads and writes."""
-        if not self.predicates:
+        if not self.predicates and not self.coming:
             return snap
         view = _View.of(action, part)
         needs = [*conjuncts(self._guard(snap.requires, view)), *self._guard_conditions(snap, view)]
         for when in snap.effects:
             needs += self._guard_writes(when, snap, view)
-        provides = snap.provides
+        needs += self._guard_numbers(snap, view)
+        provides, numbers = snap.provides, snap.numbers
         used = [*self.items.facts_of(action)]
         own = [each for each in self.coming if each.action.name == action.name]
         if not part.is_under_way:
             needs += self._guard_makes(snap, view)
+        counted = [each.mark for each in own if each.is_counted]
+        marks = [*used, *[each.mark for each in own if not each.is_counted]]
         if part is Part.START:
             needs += map(Not, used)
-            needs += [Not(each.literal) for each in own if not each.is_alone]
-            provides = (*provides, *used, *[each.literal for each in own])
+            needs += [Not(each.mark) for each in own if not each.is_alone and not each.is_counted]
+            provides = (*provides, *marks)
+            numbers = (*numbers, *[NumericEffect(each, "+=", 1) for each in counted])
         if part is Part.END:
-            provides = (*provides, *map(Not, used), *[Not(each.literal) for each in own])
-        return replace(snap, requires=conjunction(list(dict.fromkeys(needs))), provides=provides)
+            provides = (*provides, *map(Not, marks))
+            numbers = (*numbers, *[NumericEffect(each, "-=", 1) for each in counted])
+        return replace(snap, requires=conjunction(list(dict.fromkeys(needs))), provides=provides, numbers=numbers)
 
     def guard_formula(self, formula: Formula, action: Action) -> Formula:
         """Return `formula`, which steps of `action` need throughout, with the condition that others allow it."""
@@ -134,6 +169,33 @@ class Interference:
                 if need != TRUE:
                     yield _under(when, conjunction(sorted(write.equalities, key=str)), need)
 
+    def _guard_numbers(self, snap: Action, view: _View) -> Iterator[Formula]:
+        """Yield that no other step is to change the numbers that `snap` reads, or changes in a way that clashes."""
+        action, end = view.action, view.part is Part.END
+        for when in action.at_end.effects if end else snap.effects:
+            read = [term for each in when.numbers for term in functions_in(each.value)]
+            yield from [_under(when, TRUE, need) for term in read for need in self._exclude_changes(term, view)]
+        if not end:
+            read = [term for _, amount in action.name_amounts() for term in functions_in(amount)]
+            yield from [need for term in read for need in self._exclude_changes(term, view)]
+        late = (When(TRUE, numbers=action.numbers), *action.when) if view.part is Part.START else ()
+        for when in action.at_end.effects if end else (*snap.effects, *late):
+            for each in when.numbers:
+                direction = find_direction(each, self.problem)
+                yield from [_under(when, TRUE, need) for need in self._exclude_changes(each.fluent, view, direction)]
+
+    def _exclude_changes(self, fluent: Atom, view: _View, direction: Direction | None = None) -> list[Formula]:
+        """Return that no other step is to change `fluent`, or in a way that clashes with a change in a `direction`."""
+        is_bounded = has_bounds(fluent.predicate, self.domain)
+        found = [
+            each.exclude(fluent, self._own(each, view))
+            for each in self.coming
+            if each.direction is not None
+            and each.fact.predicate == fluent.predicate
+            and (direction is None or direction.clashes(each.direction, is_bounded=is_bounded))
+        ]
+        return [each for each in found if each != TRUE]
+
     def _guard_makes(self, snap: Action, view: _View) -> Iterator[Formula]:
         """Yield that no other step ends, when something comes, what this one brings or needs throughout."""
         action = view.action
@@ -151,7 +213,11 @@ class Interference:
         return [each for each in found if each != TRUE]
 
     def _contraries(self, predicate: str, *, holds: bool) -> list[ChangeToCome]:
-        return [each for each in self.coming if each.fact.predicate == predicate and each.holds is not holds]
+        return [
+            each
+            for each in self.coming
+            if each.direction is None and each.fact.predicate == predicate and each.holds is not holds
+        ]
 
     def _own(self, change: ChangeToCome, view: _View) -> Mapping[str, str] | None:
         is_own = view.part.is_under_way and change.action.name == view.action.name
@@ -171,16 +237,22 @@ class Interference:
 
     def _touches(self, formula: Formula, view: _View) -> bool:
         """Return whether other steps may keep a step from relying on `formula`, or on its negation."""
-        return any(self._touches_literal(atom, view, set()) for atom, _ in literals_in(formula))
+        read = [term for part in comparisons_in(formula) for term in part.functions]
+        return any(self._touches_literal(atom, view, set()) for atom, _ in literals_in(formula)) or any(
+            self._exclude_changes(term, view) for term in read
+        )
 
     def _touches_literal(self, atom: Atom, view: _View, seen: set[str]) -> bool:
         if atom.predicate in self.domain.derived:
             if atom.predicate in seen:
                 return False
             seen.add(atom.predicate)
-            parts = [x for axiom in self.domain.axioms if axiom.predicate == atom.predicate
-                     for x, _ in literals_in(axiom.condition)]  # fmt: skip
-            return any(self._touches_literal(part, view, seen) for part in parts)
+            conditions = [axiom.condition for axiom in self.domain.axioms if axiom.predicate == atom.predicate]
+            read = [term for each in conditions for part in comparisons_in(each) for term in part.functions]
+            parts = [part for each in conditions for part, _ in literals_in(each)]
+            return any(self._touches_literal(part, view, seen) for part in parts) or any(
+                self._exclude_changes(term, view) for term in read
+            )
         return any(self._free(atom, view, holds=holds) for holds in (True, False))
 
     def _rewrite(self, formula: Formula, view: _View) -> Formula:
@@ -189,6 +261,11 @@ class Interference:
                 return self._rely(formula, view, holds=True)
             case Not(Atom() as atom):
                 return self._rely(atom, view, holds=False)
+            case Comparison() | Not(Comparison()):
+                compared = formula if isinstance(formula, Comparison) else formula.part
+                assert isinstance(compared, Comparison)
+                needs = [need for term in compared.functions for need in self._exclude_changes(term, view)]
+                return And((formula, *dict.fromkeys(needs))) if needs else formula
             case And(parts):
                 return And(tuple([self._rewrite(part, view) for part in parts]))
             case Or(parts):
@@ -233,6 +310,17 @@ class Interference:
                     condition = condition if holds else negate(condition)
                     self.axioms.append(Axiom(name, (*axiom.parameters, *added), condition))
         return Atom(name, (*atom.args, *[view.own[each.name] for each in more]))
+
+
+def _list_marks(change: ChangeToCome, problem: Problem) -> Iterator[Atom]:
+    """Yield the marks of `change` for all objects that its arguments may be."""
+    domain, types = problem.domain, {each.name: each.types for each in change.action.parameters}
+    declared = domain.functions if change.direction is not None else domain.predicates
+    for arg, parameter in zip(change.fact.args, declared[change.fact.predicate].parameters, strict=True):
+        types[arg] = parameter.types  # conditions of others may be about more objects than steps of the action
+    objects = Universe(problem)
+    for chosen in product(*[objects.of_types(types[arg]) for arg in change.args]):
+        yield Atom(change.name, tuple(chosen))
 
 
 def _untyped(size: int, first: int = 0) -> tuple[Variable, ...]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from planner.errors import UnsupportedError
-from planner.lightweight import Final, dataclass, replace
+from planner.lightweight import dataclass, replace
 from planner.model.actions import Action, CostFunction, CostTerm, DurationRange, Literal, Moment, NumericEffect
 from planner.model.domain import DomainModel, Function, numeric_fluents
 from planner.model.formulas import (
@@ -31,13 +31,10 @@ from planner.model.formulas import (
 )
 from planner.model.problem import Problem
 from planner.model.timing import TOTAL_TIME
-from planner.semantics.changes_to_come import find_changes_to_come, name_changes_to_come
+from planner.semantics.changes_to_come import changing_functions, find_changes_to_come, name_changes_to_come
 from planner.semantics.interference import Interference, Moments, Part
 from planner.semantics.items_in_use import BUSY, name_item
 from planner.semantics.undefined_values import keep_needed
-
-_EARLY: Final = frozenset({"-=", "/="})
-"""Changes of numbers that come at the start of a declared action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +69,9 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
     Of several outcomes, steps have the intended one. Raises `UnsupportedError` for actions that create objects.
     """
     domain = problem.domain
-    others = Interference.of(domain, _find_moments(domain))
+    others = Interference.of(problem, _find_moments(domain))
+    changing = changing_functions(problem)
+    memories: dict[str, Function] = {}
     taken = set(domain.actions)
     actions: dict[str, Action] = {}
     snaps: dict[str, SnapAction] = {}
@@ -87,6 +86,8 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
             whole = replace(whole, needs_values=keep_needed(action, problem))
             actions[name] = others.guard(whole, action, Part.WHOLE)
             continue
+        start, end, remembered = _remember_values(action, start, end, changing)
+        memories |= remembered
         start = _record_duration(action, start, numeric_fluents(domain))
         names = [_choose_name(f"{name} {word}", taken) for word in ("starts", "ends", "lasts")]
         first = replace(_snap(action, names[0], start), needs_values=keep_needed(action, problem))
@@ -106,7 +107,8 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
         events.append(_choose_name(f"event {number}", taken))
         change = Action(events[-1], provides=effect.provides, when=effect.when, numbers=effect.numbers, cost=())
         actions[events[-1]] = change
-    values, functions = {**problem.values, TOTAL_TIME: 0}, dict(domain.functions)
+    values = {**problem.values, TOTAL_TIME: 0, **others.counters}
+    functions = {**domain.functions, **others.functions, **memories}
     for resource, amount in problem.capacity.items():
         functions[free_name(resource)] = Function(free_name(resource), low=0)
         values[Atom(free_name(resource))] = amount
@@ -147,15 +149,13 @@ def split_moments(action: Action) -> tuple[Moment, Formula, Moment]:
     """
     ended = tuple([each for each in action.provides if ends_early(each, action)])
     retracting = tuple([item for item in action.modifies if OPEN in item.args])
-    early = tuple([each for each in action.numbers if each.operator in _EARLY])
-    late = tuple([each for each in action.numbers if each.operator not in _EARLY])
     first, last = action.at_start, action.at_end
     start = Moment(
         conjunction([*conjuncts(action.requires), *conjuncts(first.requires)]),
         (*first.provides, *ended),
         (*retracting, *first.modifies),
         first.when,
-        (*early, *first.numbers),
+        first.numbers,
     )
     written = tuple([item for item in action.modifies if OPEN not in item.args])
     end = Moment(
@@ -163,7 +163,7 @@ def split_moments(action: Action) -> tuple[Moment, Formula, Moment]:
         (*[each for each in action.provides if each not in ended], *last.provides),
         (*written, *last.modifies),
         (*action.when, *last.when),
-        (*late, *last.numbers),
+        (*action.numbers, *last.numbers),
     )
     return start, action.throughout, end
 
@@ -243,6 +243,42 @@ def _record_duration(action: Action, start: Moment, fluents: frozenset[str]) -> 
     return replace(start, numbers=(*start.numbers, *numbers))
 
 
+def _remember_values(
+    action: Action, start: Moment, end: Moment, changing: frozenset[str]
+) -> tuple[Moment, Moment, dict[str, Function]]:
+    """Let a step remember from its start the values that its declared changes of numbers read.
+
+    Return also the functions that remember them.
+    """
+    parameters = tuple([each.name for each in action.parameters])
+    known: dict[Atom, Atom] = {}
+    for effect in action.numbers:
+        for term in functions_in(effect.value):
+            if term.predicate in changing and term not in known:
+                known[term] = Atom(f"{term.predicate} {len(known) + 1} as {action.name} starts", parameters)
+    if not known:
+        return start, end, {}
+    size = len(action.numbers)
+    late = [replace(each, value=_replace_terms(each.value, known)) for each in end.numbers[:size]]
+    noted = [NumericEffect(memory, ":=", term) for term, memory in known.items()]
+    functions = {each.predicate: Function(each.predicate, action.parameters) for each in known.values()}
+    return (
+        replace(start, numbers=(*start.numbers, *noted)),
+        replace(end, numbers=(*late, *end.numbers[size:])),
+        functions,
+    )
+
+
+def _replace_terms(expression: Expression, known: Mapping[Atom, Atom]) -> Expression:
+    match expression:
+        case Atom():
+            return known.get(expression, expression)
+        case Arithmetic(operator, operands):
+            return Arithmetic(operator, tuple([_replace_terms(each, known) for each in operands]))
+        case _:
+            return expression
+
+
 def duration_fluent(action: Action, arguments: tuple[str, ...], fluents: frozenset[str]) -> Atom | None:
     """Return the numeric fluent that has the least duration of a step of `action` from its start on.
 
@@ -287,8 +323,8 @@ def name_as_declared(text: str, problem: Problem) -> str:
         ):
             for found in [*re.finditer(rf"\b{said}{BUSY}", text)]:
                 text = text.replace(found[0], f"{meant} {name_item(found, problem)}")
-    if " to come by " in text or " to end by " in text:
-        text = name_changes_to_come(text, find_changes_to_come(problem.domain, _find_moments(problem.domain)))
+    if any(words in text for words in (" to come by ", " to end by ", " to change by ")):
+        text = name_changes_to_come(text, find_changes_to_come(problem, _find_moments(problem.domain)))
     for name in problem.domain.actions:
         if f"{name} " in text:
             text = re.sub(rf"(?<![\w-]){re.escape(name)} (?:starts|ends|lasts)(?=[('])", name, text)

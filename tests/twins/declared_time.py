@@ -228,6 +228,7 @@ class Running:
     placed: Placed
     effects: list[Effect]
     changes: list[tuple[str, str, int]]
+    kinds: list[tuple[str, str]]
 
     @property
     def comes(self) -> list[Fact]:
@@ -312,7 +313,7 @@ def _start(world: World, state: State, placed: Placed, running: Sequence[Running
     for other in running:
         if any(name in read for name, _, _ in other.changes):
             return None
-        if any(_clash(world, one, two) for one in _amounts_of(effects, state) for two in other.changes):
+        if any(_clash(world, one, two) for one in _kinds_of(effects, world) for two in other.kinds):
             return None
         if any(other.makes_false(fact, world) for effect in effects for fact in effect.adds):
             return None
@@ -324,25 +325,30 @@ def _start(world: World, state: State, placed: Placed, running: Sequence[Running
     if not _may_write(world, running, [*ended, *opened], [], []):
         return None
     state.write(world, [], [*ended, *opened])
-    return Running(placed, effects, _amounts_of(effects, state))
+    return Running(placed, effects, _amounts_of(effects, state), _kinds_of(effects, world))
 
 
 def _amounts_of(effects: Sequence[Effect], state: State) -> list[tuple[str, str, int]]:
     return [each for effect in effects for each in _amounts(effect.changes, state)]
 
 
-def _clash(world: World, one: tuple[str, str, int], two: tuple[str, str, int]) -> bool:
+def _kinds_of(effects: Sequence[Effect], world: World) -> list[tuple[str, str]]:
+    """Return the numbers that change, and whether each grows, shrinks, does either, or is assigned."""
+    found: list[tuple[str, str]] = []
+    for name, operator, amount in [each for effect in effects for each in effect.changes]:
+        is_known = not isinstance(amount, str) or world.bounds[amount][0] == 0
+        found.append((name, operator if operator == ":=" or is_known else "either"))
+    return found
+
+
+def _clash(world: World, one: tuple[str, str], two: tuple[str, str]) -> bool:
     """Return whether two steps must not change numbers so at the same time."""
     if one[0] != two[0]:
         return False
     if ":=" in (one[1], two[1]):
         return True
     is_bounded = any(bound is not None for bound in world.bounds.get(one[0], (None, None)))
-    return is_bounded and _grows(one) is not _grows(two)
-
-
-def _grows(change: tuple[str, str, int]) -> bool:
-    return (change[1] == "+=") is (change[2] >= 0)
+    return is_bounded and (one[1] != two[1] or one[1] == "either")
 
 
 def _may_write(
@@ -401,7 +407,7 @@ def draw_world(rng: random.Random, *, numbers: bool = True, when: bool = True) -
     facts = frozenset(each for each in _ground_facts() if rng.random() < 0.3)
     goal = {fact: rng.random() < 0.75 for fact in rng.sample(_ground_facts(), rng.randint(1, 3))}
     low, high = rng.choice([(None, None), (0, None), (None, 3), (0, 3)])
-    bounds = {"n": (low, high), "m": (None, None)} if numbers else {}
+    bounds = {"n": (low, high), "m": (rng.choice([None, 0]), None)} if numbers else {}
     values = {"n": rng.randint(0, 3), "m": rng.randint(0, 2)} if numbers else {}
     return World(jobs, facts, values, tuple(goal.items()), rng.choice(["", "p", "r"]), bounds)
 

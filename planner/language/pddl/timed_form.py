@@ -9,7 +9,7 @@ action `reach` needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from decimal import Decimal
 
 from planner.compilations import reserve_name
@@ -121,6 +121,7 @@ def _with_budgets_as_goals(problem: Problem) -> Problem:
         kept.append(Comparison(Atom(name), "<=", functions[name].high or 0))
         functions[name] = replace(functions[name], high=None)
     kept.sort(key=str)
+    found = _change_at_ends(found, functions.keys() - problem.domain.functions.keys())
     actions = {
         name: replace(action, throughout=conjunction([*conjuncts(action.throughout), *kept]))
         if action.duration is not None
@@ -129,6 +130,18 @@ def _with_budgets_as_goals(problem: Problem) -> Problem:
     }
     goal = Goal(conjunction([*conjuncts(found.goal.hard), *kept]), found.goal.soft)
     return replace(found, domain=replace(found.domain, actions=actions, functions=functions), goal=goal)
+
+
+def _change_at_ends(problem: Problem, names: Collection[str]) -> Problem:
+    """Let the ends of steps change the functions `names`, by PDDL's rules: others may read them until then."""
+    actions = dict(problem.domain.actions)
+    for name, action in actions.items():
+        moved = tuple([each for each in action.numbers if each.fluent.predicate in names])
+        if action.duration is not None and moved:
+            kept = tuple([each for each in action.numbers if each not in moved])
+            end = replace(action.at_end, numbers=(*action.at_end.numbers, *moved))
+            actions[name] = replace(action, numbers=kept, at_end=end)
+    return replace(problem, domain=replace(problem.domain, actions=actions))
 
 
 def _require_capacities(plain: Problem, snap: SnapProblem, problem: Problem) -> Problem:
