@@ -66,11 +66,15 @@ class Part(Enum):
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """How a step looks at others: `own` has the terms for its parameters where it is under way itself."""
+    """How a step looks at others: `own` has the terms for its parameters where it is under way itself.
+
+    A condition of a moment follows PDDL's rules: it is about what holds then, not about what is `to_come`.
+    """
 
     part: Part
     action: Action
     own: Mapping[str, str] = field(default_factory=dict)
+    to_come: bool = True
 
     @classmethod
     def of(cls, action: Action, part: Part) -> _View:
@@ -119,7 +123,11 @@ class Interference:
         if not self.predicates and not self.coming:
             return snap
         view = _View.of(action, part)
-        needs = [*conjuncts(self._guard(snap.requires, view)), *self._guard_conditions(snap, view)]
+        of_moments = {*conjuncts(action.at_start.requires), *conjuncts(action.at_end.requires)}
+        needs = []
+        for each in conjuncts(snap.requires):
+            needs += conjuncts(self._guard(each, replace(view, to_come=each not in of_moments)))
+        needs += self._guard_conditions(snap, view)
         for when in snap.effects:
             needs += self._guard_writes(when, snap, view)
         needs += self._guard_numbers(snap, view)
@@ -228,7 +236,7 @@ class Interference:
         own = [*self.items.facts_of(view.action)] if view.part.is_under_way else []
         own = [each.substitute(view.own) for each in own]
         found: list[Formula] = [Not(fact) for fact in self.items.facts_about(atom) if fact not in own]
-        if holds and view.part.is_under_way:  # what goes stale meanwhile was needed before
+        if not view.to_come or (holds and view.part.is_under_way):  # what goes stale meanwhile was needed before
             return found
         return found + self._exclude(atom, view, holds=holds)
 
