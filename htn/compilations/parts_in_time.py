@@ -7,13 +7,14 @@ goals and hard constraints. Monitors of starts, ends and known changes then keep
 from __future__ import annotations
 
 from htn.model import HtnProblem
-from planner.compilations.budgets import compile_budgets, limits_cost
+from planner.compilations.budgets import compile_budgets
 from planner.compilations.constraints_in_time import Lift, solve_with_constraints_in_time
+from planner.compilations.cost_budgets import limits_metric, solve_within_cost, without_cost_budget
 from planner.compilations.wishes_in_time import MOST_CHOSEN, WishChoices
 from planner.errors import UnsupportedError
 from planner.lightweight import replace
 from planner.model.constructs import CONSTRAINED, Construct, has
-from planner.model.problem import NumericMetric, Problem
+from planner.model.problem import Problem
 from planner.options import Solve, SolveOptions
 from planner.plan import Result, unsupported_result
 
@@ -31,15 +32,15 @@ def plan_parts_in_time(problem: HtnProblem, options: SolveOptions, solve: Solve)
 
     if len(classical.wishes) > MOST_CHOSEN:
         return unsupported_result(f"more than {MOST_CHOSEN} wishes in a problem with tasks in time")
-    if limits_cost(classical) and isinstance(classical.metric, NumericMetric):
-        return unsupported_result(f"a budget on the cost beside the metric '{classical.metric}'")
-    try:
-        plain = compile_budgets(classical)
-    except UnsupportedError as error:
-        return unsupported_result(error.construct)
     if classical.wishes:
-        return WishChoices(problem, plain, options, solve_rest, put).run()
+        return WishChoices(problem, classical, options, solve_rest, put).run()
+    if limits_metric(classical):
+        return solve_within_cost(problem, put(without_cost_budget(classical)), options, solve_rest)
     if has(classical, Construct.BUDGETS):
+        try:
+            plain = compile_budgets(classical)
+        except UnsupportedError as error:
+            return unsupported_result(error.construct)
         return Lift(problem, options).answer(put(plain), options, solve_rest)
     if has(classical, *CONSTRAINED):
         return solve_with_constraints_in_time(problem, options, solve_rest, put)

@@ -8,11 +8,15 @@ none in time.
 
 from __future__ import annotations
 
+from itertools import product
+from math import prod
+
 from planner.compilations.sequential_steps import costs_of_steps
 from planner.grounding.ground_temporal import add_running, hard_deadlines, running
-from planner.lightweight import replace
-from planner.model.actions import Action, negated_atoms
-from planner.model.formulas import Not
+from planner.lightweight import Final, replace
+from planner.model.actions import Action, NumericEffect, negated_atoms
+from planner.model.domain import Function, TypeHierarchy
+from planner.model.formulas import Atom, Comparison, Not, conjunction, conjuncts
 from planner.model.problem import Metric, Problem
 from planner.semantics.snap_actions import make_snap_problem
 
@@ -33,6 +37,40 @@ def price_happenings(problem: Problem) -> Problem:
             actions[moments.end] = _keep_running(actions[moments.end], running(name))
         actions.pop(moments.lasting, None)
     return replace(found, domain=replace(found.domain, actions=actions), metric=Metric.COST)
+
+
+MOST_INSTANCES: Final = 2_000
+"""Instances of actions whose running steps are counted at most."""
+
+
+def value_happenings(problem: Problem) -> Problem | None:
+    """Return the problem whose plans cost no more than plans in time of `problem`, whose metric is about numbers alone.
+
+    Each step ends once: a number says how many steps of an action run. Return None where these would be many. Raises
+    `UnsupportedError` as `make_snap_problem` does.
+    """
+    found, snap = price_happenings(problem), make_snap_problem(problem)
+    objects = TypeHierarchy(problem.domain.types).objects_by_type(problem.all_objects)
+    actions, functions, values = dict(found.domain.actions), dict(found.domain.functions), dict(found.values)
+    for name, moments in snap.actions.items():
+        if not moments.end:
+            continue
+        parameters = problem.domain.actions[name].parameters
+        choices = [dict.fromkeys(each for kind in one.types for each in objects.get(kind, ())) for one in parameters]
+        if prod(map(len, choices)) + len(values) > MOST_INSTANCES + len(problem.values):
+            return None
+        runs = Atom(f"{name} runs", tuple([each.name for each in parameters]))
+        functions[runs.predicate] = Function(runs.predicate, parameters)
+        values |= {Atom(runs.predicate, arguments): 0 for arguments in product(*choices)}
+        start, end = actions[moments.start], actions[moments.end]
+        actions[moments.start] = replace(start, numbers=(*start.numbers, NumericEffect(runs, "+=", 1)))
+        actions[moments.end] = replace(
+            end,
+            requires=conjunction([*conjuncts(end.requires), Comparison(runs, ">=", 1)]),
+            numbers=(*end.numbers, NumericEffect(runs, "-=", 1)),
+        )
+    domain = replace(found.domain, actions=actions, functions=functions)
+    return replace(found, domain=domain, values=values, metric=problem.metric)
 
 
 def _keep_running(end: Action, predicate: str) -> Action:

@@ -60,11 +60,15 @@ def separate_deadline(problem: Problem, options: SolveOptions, answer: Solve) ->
     return solve_sequentially(problem, options, answer)
 
 
-def refuse_budget_on_metric(problem: Problem, *_: object) -> Result | None:
-    """Refuse a budget on the cost where the cost is the change of a metric of numbers."""
+def keep_budget_on_metric(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
+    """Keep a budget on the cost where the cost is the change of a metric of numbers; refuse it beside wishes."""
     if COST not in problem.budgets or not isinstance(problem.metric, NumericMetric):
         return None
-    return unsupported_result(f"a budget on the cost beside the metric '{problem.metric}'")
+    if problem.wishes:
+        return unsupported_result(f"a budget on the cost beside the metric '{problem.metric}' and wishes")
+    from planner.compilations.cost_budgets import solve_within_cost, without_cost_budget
+
+    return solve_within_cost(problem, without_cost_budget(problem), options, answer)
 
 
 def grant_wishes(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
@@ -125,16 +129,22 @@ def _plan_parts_in_time(problem: Problem, options: SolveOptions, answer: Solve) 
     def solve(part: Problem, given: SolveOptions) -> Result:
         return _plan_parts_in_time(part, given, answer)
 
-    has_wishes = has(problem, Construct.SOFT_GOALS, Construct.SOFT_CONSTRAINTS, Construct.BUDGETS)
-    if has_wishes:
-        from planner.compilations.wishes_in_time import MOST_CHOSEN, solve_with_wishes_in_time
+    from planner.compilations.wishes_in_time import (
+        MOST_CHOSEN,
+        solve_with_budgets_in_time,
+        solve_with_wishes_in_time,
+    )
 
-        if not (has(problem, *CONSTRAINED) and len(problem.wishes) > MOST_CHOSEN):
-            return solve_with_wishes_in_time(problem, options, solve)
+    if 0 < len(problem.wishes) <= MOST_CHOSEN:
+        return solve_with_wishes_in_time(problem, options, solve)
+    if has(problem, Construct.BUDGETS):
+        return solve_with_budgets_in_time(problem, options, solve)
     if has(problem, *CONSTRAINED):
         from planner.compilations.constraints_in_time import solve_with_constraints_in_time
 
         return solve_with_constraints_in_time(problem, options, solve)
+    if has(problem, Construct.SOFT_GOALS):
+        return solve_with_wishes_in_time(problem, options, solve)
     return solve_in_time(problem, options, answer)
 
 
@@ -144,7 +154,7 @@ REDUCTIONS: Final[tuple[Callable[[Problem, SolveOptions, Solve], Result | None],
     refuse_plain,
     create_objects,
     separate_deadline,
-    refuse_budget_on_metric,
+    keep_budget_on_metric,
     grant_wishes,
     ask_engine,
     suppose_unknown_facts,

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from planner.compilations import Compiled
 from planner.compilations.budgets import compile_budgets
+from planner.compilations.cost_budgets import limits_metric, solve_within_cost, without_cost_budget
 from planner.compilations.driver import Driver, value_plan
 from planner.compilations.soft_goals import FORGONE, forgo_name
 from planner.errors import UnsupportedError
@@ -19,7 +20,7 @@ from planner.lightweight import Any, Final, dataclass, replace
 from planner.model.actions import Action, Constraint, CostTerm, NumericEffect
 from planner.model.domain import Function, Predicate
 from planner.model.formulas import Arithmetic, Atom, Number, Or, conjunction, conjuncts, functions_in
-from planner.model.problem import COST, TOTAL_COST, Goal, Metric, NumericMetric, Problem, SoftGoal
+from planner.model.problem import TOTAL_COST, Goal, Metric, NumericMetric, Problem, SoftGoal
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact_sum, unsupported_result
 from planner.portfolio.search_history import Recorder
@@ -38,20 +39,31 @@ FIRST_SECONDS: Final = 1.0
 
 
 def solve_with_wishes_in_time(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
-    """Solve `problem`, which is in time and has wishes or budgets; `solve` takes what has neither.
+    """Solve `problem`, which is in time and has wishes; `solve` takes what has none.
 
-    Of more than `MOST_CHOSEN` wishes, none is a constraint.
+    With more than `MOST_CHOSEN` wishes, these are soft goals, and there are neither constraints nor budgets.
     """
-    if COST in problem.budgets and isinstance(problem.metric, NumericMetric):
-        return unsupported_result(f"a budget on the cost beside the metric '{problem.metric}'")
+    if len(problem.wishes) <= MOST_CHOSEN:
+        return WishChoices(problem, problem, options, solve).run()
+    mapped = Compiled(compile_soft_goals(problem), lambda plan: _as_plan_of(problem, plan))
+    driver = Driver(problem, options, solve)
+    return driver.finish(driver.ask(mapped), mapped)
+
+
+def solve_with_budgets_in_time(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
+    """Solve `problem`, which is in time and has budgets; `solve` takes what has none.
+
+    A budget on a metric of numbers or of time is kept by the cheapest plans, if there are no wishes.
+    """
+    if limits_metric(problem) and problem.wishes:
+        return unsupported_result(f"more than {MOST_CHOSEN} wishes and a budget on the cost beside '{problem.metric}'")
+    if limits_metric(problem):
+        return solve_within_cost(problem, without_cost_budget(problem), options, solve)
     try:
         plain = compile_budgets(problem)
     except UnsupportedError as error:
         return unsupported_result(error.construct, error.hint)
-    if 0 < len(problem.wishes) <= MOST_CHOSEN:
-        return WishChoices(problem, plain, options, solve).run()
-    compiled = compile_soft_goals(plain) if plain.goal.soft else plain
-    mapped = Compiled(compiled, lambda plan: _as_plan_of(problem, plan))
+    mapped = Compiled(plain, lambda plan: _as_plan_of(problem, plan))
     driver = Driver(problem, options, solve)
     return driver.finish(driver.ask(mapped), mapped)
 
@@ -79,8 +91,8 @@ class _Choice:
 class WishChoices:
     """Looks at all choices of wishes, in rounds of more and more time.
 
-    `problem` is of any kind, and `plain` its classical problem without budgets; `put` returns the problem with another
-    classical one in place of its own.
+    `problem` is of any kind, and `plain` its classical problem; `put` returns the problem with another classical one in
+    place of its own.
     """
 
     def __init__(

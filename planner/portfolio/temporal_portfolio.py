@@ -86,6 +86,8 @@ FINDING: Final = {"decision epochs": 4, "h2": 1, "proof": 1, "costs": 1, "sequen
 IMPROVING: Final = {"decision epochs": 1, "h2": 1, "proof": 3, "costs": 3, "sequence": 1, "scheduled sequences": 5}
 PROVING: Final = {**IMPROVING, "proof": 9, "costs": 9}
 """The shares of the searches until there is a plan, after it, and in mode "optimal"."""
+LONGEST_SLICE: Final = 30.0
+"""Seconds after which a search for bounds of numbers that ended without one is not begun again."""
 SLICE: Final = 0.25
 """Seconds of the first search for a sequence without time; each one after it starts anew and gets twice as many."""
 ASSUMED_LIMIT: Final = 30.0
@@ -120,7 +122,6 @@ def refuse_in_time(problem: Problem, options: SolveOptions) -> Result | None:
         f"the heuristic {options.heuristic!r}": options.heuristic is not None,
         "plain search": options.plain,
         "actions that create objects": creates_objects(problem.domain),
-        "a metric that is maximised": isinstance(problem.metric, NumericMetric) and problem.metric.maximize,
     }
     found = next((what for what, there in refused.items() if there), None)
     return None if found is None else unsupported_result(f"{found} in a problem in time")
@@ -145,18 +146,24 @@ def find_rates(problem: Problem) -> Rates | None:
     metric = problem.metric
     if isinstance(metric, Metric):
         return Rates(Fraction(0), Fraction(1))
-    if metric.maximize or not {*functions_in(metric.expression)} <= {TOTAL_TIME, TOTAL_COST}:
+    if not {*functions_in(metric.expression)} <= {TOTAL_TIME, TOTAL_COST}:
         return None
+    sense = -1 if metric.maximize else 1
 
     def charge(seconds: int, cost: int) -> Fraction:
         values = {TOTAL_TIME.predicate: seconds, TOTAL_COST.predicate: cost}
-        return Fraction(evaluate(metric.expression, lambda term: values[term[0]], {}) or 0)
+        return sense * Fraction(evaluate(metric.expression, lambda term: values[term[0]], {}) or 0)
 
     nothing = charge(0, 0)
     time, cost = charge(1, 0) - nothing, charge(0, 1) - nothing
     is_linear = charge(3, 0) - nothing == 3 * time and charge(2, 5) - nothing == 2 * time + 5 * cost
     is_fluent = TOTAL_COST.predicate in problem.domain.functions
     return Rates(time, Fraction(0) if is_fluent else cost) if is_linear and min(time, cost) >= 0 else None
+
+
+def counts_numbers_alone(metric: Metric | NumericMetric) -> bool:
+    """Return whether the metric is about numbers at the end of a plan, and not about its makespan."""
+    return isinstance(metric, NumericMetric) and TOTAL_TIME not in functions_in(metric.expression)
 
 
 def _solve_by_choices(problem: Problem, choices: Compiled, options: SolveOptions, answer: Solve) -> Result:
@@ -352,13 +359,9 @@ class _TemporalPortfolio:
             found |= {} if sequences is None else {"scheduled sequences": sequences}
         if not self.best.problem.timed:
             found["sequence"] = self._search_sequences()
-        if (
-            self.rates is not None
-            and self.rates.cost
-            and not self.best.is_partial
-            and self.best.options.mode != "first"
-        ):
-            found["costs"] = self._bound_costs(self.rates)
+        is_priced = self.rates.cost if self.rates is not None else counts_numbers_alone(self.best.problem.metric)
+        if is_priced and not self.best.is_partial and self.best.options.mode != "first":
+            found["costs"] = self._bound_costs()
         scale = self._scale()
         return [_Sharer(name, steps, FINDING[name], scale * BEGINNINGS[name]) for name, steps in found.items()]
 
@@ -436,9 +439,12 @@ class _TemporalPortfolio:
             by_durations, by_costs = (compile_sequential(self.best.problem, by_costs=each) for each in (False, True))
         except UnsupportedError:
             return
+        metric = self.best.problem.metric
+        is_number = counts_numbers_alone(metric)
+        by_costs = replace(by_costs, metric=metric) if is_number else by_costs
         seconds = SLICE * self._scale()
         while True:
-            is_cheap = self.best.plan is not None and isinstance(self.best.problem.metric, Metric)
+            is_cheap = self.best.plan is not None and (is_number or isinstance(metric, Metric))
             sequential = by_costs if is_cheap else by_durations
             mode = "first" if self.best.options.mode == "first" or self.best.plan is None else "anytime"
             found = self._answer(sequential, seconds, mode, report)
@@ -462,25 +468,30 @@ class _TemporalPortfolio:
         self.best.run.evaluated += found.statistics.evaluated
         return found
 
-    def _bound_costs(self, rates: Rates) -> Iterator[None]:
+    def _bound_costs(self) -> Iterator[None]:
         """Bound costs by those of happenings without time, for longer and longer; schedule the cheapest."""
-        from planner.compilations.costs_of_happenings import price_happenings
+        from planner.compilations.costs_of_happenings import price_happenings, value_happenings
         from planner.scheduling.waiting import wait_in_turn
 
-        happenings = price_happenings(self.best.problem)
+        rates = self.rates
+        happenings = value_happenings(self.best.problem) if rates is None else price_happenings(self.best.problem)
+        if happenings is None:
+            return
         seconds = SLICE * self._scale()
         while True:
             found = self._answer(happenings, seconds, "optimal", None)
             if found.status is Status.UNSOLVABLE:
                 self.best.no_plan = True
             if found.lower_bound is not None:
-                self.best.bound = max(self.best.bound or 0, rates.price(self.seconds, found.lower_bound))
+                bound = found.lower_bound
+                self.best.raise_bound(bound if rates is None else rates.price(self.seconds, bound))
             if found.plan is not None:
                 steps, sequence = complete_happenings(self.best.problem, self.best.snap, found.plan.steps)
                 for each in (sequence, wait_in_turn(self.best.problem, self.best.snap, steps)):
                     if each is not None:
                         self.best.take_happenings(steps, each, "costs")
-            if found.stopped_by is not StoppedBy.TIME:
+            is_settled = found.status in (Status.OPTIMAL, Status.UNSOLVABLE, Status.UNSUPPORTED)
+            if found.stopped_by is not StoppedBy.TIME and (rates is not None or is_settled or seconds > LONGEST_SLICE):
                 return
             yield
             seconds *= 2

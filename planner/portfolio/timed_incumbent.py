@@ -54,8 +54,7 @@ class TimedIncumbent:
     @property
     def is_timed(self) -> bool:
         """Whether the makespan is all that plans are compared by."""
-        metric = self.problem.metric
-        return isinstance(metric, NumericMetric) and metric.expression == TOTAL_TIME and not self.problem.due
+        return self.problem.metric == NumericMetric(TOTAL_TIME) and not self.problem.due
 
     def is_done(self) -> bool:
         """Return whether no search is asked for any more."""
@@ -67,10 +66,9 @@ class TimedIncumbent:
 
     def limit_of(self, task: TemporalTask, plan: Plan | None) -> int:
         """Return the tick before which plans are to end that are better than `plan`, and in time."""
-        deadline, metric = self.problem.deadline, self.problem.metric
+        deadline = self.problem.deadline
         limit = INFINITE if deadline is None else int(deadline * task.resolution) + 1
-        is_timed = isinstance(metric, NumericMetric) and metric.expression == TOTAL_TIME
-        if is_timed and plan is not None and plan.makespan is not None:
+        if self.problem.metric == NumericMetric(TOTAL_TIME) and plan is not None and plan.makespan is not None:
             limit = min(limit, int(plan.makespan * task.resolution))
         return limit
 
@@ -98,6 +96,10 @@ class TimedIncumbent:
         self.note(by)
         if self.options.on_progress is not None:
             self.options.on_progress(Progress(plan, self.bound, self.limits.elapsed, self.statistics()))
+
+    def raise_bound(self, bound: Number) -> None:
+        """Take a lower `bound` of what plans cost, if it is greater than the one so far."""
+        self.bound = bound if self.bound is None else max(self.bound, bound)
 
     def note(self, by: str) -> None:
         """Record what is known."""
