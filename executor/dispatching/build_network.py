@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
@@ -11,6 +11,7 @@ from executor.dispatching.capacity_chains import chain_capacities
 from executor.dispatching.dispatch_network import TICKS, DispatchNetwork, Lasts, Limit, Node, ticks_of
 from executor.dispatching.present_problem import Present
 from executor.dispatching.timetable import Planned, Timetable
+from executor.plans.suppositions import parse_suppositions
 from planner.errors import InputError, PlanError, UnsupportedError
 from planner.lightweight import TYPE_CHECKING, dataclass, replace
 from planner.model import Goal, Problem
@@ -20,7 +21,7 @@ from planner.model.formulas import conjunction, conjuncts
 from planner.plan import Step
 from planner.scheduling.happening_schedule import END, EVENT, START, make_network
 from planner.scheduling.happening_schedule import Moment as Happening
-from planner.semantics.durations import chosen_durations
+from planner.semantics.durations import SEPARATION, chosen_durations
 from planner.semantics.simulation import Simulation
 from planner.semantics.snap_actions import SnapProblem, make_snap_problem
 
@@ -33,13 +34,15 @@ def build_network(
     steps: Sequence[tuple[str, Step]],
     planned: Mapping[str, Planned],
     begun: Mapping[str, int],
+    looks: Iterable[tuple[str, str]] = (),
 ) -> DispatchNetwork:
     """Return the network of the `steps` that are left, with their ids, in the order of their planned times.
 
-    `begun` has the ticks at which the steps at work began. Raises `PlanError` where the steps, in this order, do not
-    lead from the present state to the goal.
+    `begun` has the ticks at which the steps at work began. Of each pair of `looks`, by their ids, the first step senses
+    what the second one supposes, so that the second one starts after the first one has ended. Raises `PlanError` where
+    the steps, in this order, do not lead from the present state to the goal.
     """
-    free = _drop_capacities(present.problem)
+    free = _drop_capacities(present.supposed_problem)
     problem, snap = free, make_snap_problem(free)
     ids = [*present.running, *[id_ for id_, _ in steps]]
     ground = [*[Step(name) for name in present.running.values()], *[step for _, step in steps]]
@@ -55,6 +58,10 @@ def build_network(
         if 0 not in (one, other) and not is_lasting:
             found.edges[one, other] = -(-least * TICKS // network.resolution)
     found.apart = list(network.apart)
+    for look, later in looks:
+        if look in found.ends and later in found.starts and later not in begun:
+            edge = found.ends[look], found.starts[later]
+            found.edges[edge] = max(found.edges.get(edge, 0), ticks_of(Decimal(SEPARATION)))
     for id_, step in zip(ids, ground, strict=True):
         found.lasts[id_] = _find_duration(problem, step, planned.get(id_))
         if id_ in begun:
@@ -79,7 +86,9 @@ def check_times(problem: Problem, plan: ActionPlan) -> str:
     assert timetable is not None, "it is a plan in time"
     wanted = conjunction([*conjuncts(problem.goal.hard), *[wish.condition for wish in problem.goal.soft]])
     plain = replace(problem, goal=Goal(wanted), constraints=(), budgets={}, unknown=(), likely={})
-    present = Present(plain, Decimal(0), {}, {}, tuple(range(len(problem.timed))))
+    texts = [*(plan.supposes or ()), *(text for each in plan.steps for text in each.supposes)]
+    held = tuple([fact for fact, holds in parse_suppositions(texts).items() if holds])
+    present = Present(plain, Decimal(0), {}, {}, tuple(range(len(problem.timed))), supposed=held)
     try:
         steps = [(each.id, each.step(problem.domain)) for each in plan.steps]
         network = build_network(present, steps, timetable.planned, {})

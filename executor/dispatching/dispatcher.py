@@ -18,6 +18,7 @@ from executor.events.events import BEGUN, Note, StepStatus, TimePassed
 from executor.events.run_state import RunState
 from executor.events.steps import StepRecord
 from executor.observe.step_verdict import Expected
+from executor.plans.suppositions import find_looks
 from executor.tools.clock import Clock
 from planner.errors import InputError, PlanError, UnsupportedError
 from planner.model.arithmetic import Exact
@@ -92,7 +93,17 @@ class Dispatcher:
         for id_ in begun:
             if id_ not in planned:
                 planned = {**planned, id_: Planned(now, Decimal(0))}
-        return build_network(self.make_present(again), [(each.id, each.step) for each in left], planned, begun)
+        steps = [(each.id, each.step) for each in left]
+        return build_network(self.make_present(again), steps, planned, begun, self._find_looks(left))
+
+    def _find_looks(self, left: Sequence[StepRecord]) -> list[tuple[str, str]]:
+        """Return the ids of steps that sense, and of later ones that suppose what is sensed."""
+        records = [*find_running(self.state), *left]
+        if not any(each.plan.supposes for each in records):
+            return []
+        steps, plans = [each.step for each in records], [each.plan for each in records]
+        found = find_looks(self.state.domain, steps, plans)
+        return [(records[earlier].id, records[later].id) for earlier, later, _ in found]
 
     def update(self) -> None:
         """Build the network anew if the state of the run has changed, and note which steps have started since."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from executor.dispatching.timetable import as_decimal
 from executor.events.events import BEGUN
-from planner.lightweight import dataclass, replace
+from executor.plans.suppositions import parse_suppositions
+from planner.lightweight import dataclass, field, replace
 from planner.model import Action, Atom, Goal, Number, Predicate, Problem
 from planner.model.actions import DURATION, CostFunction, CostTerm, Literal, Moment, NumericEffect, When, positive_atoms
 from planner.model.formulas import (
@@ -28,6 +29,7 @@ from planner.model.formulas import (
     substitute_expression,
 )
 from planner.model.timing import TimedEffect
+from planner.model.unknown_facts import restrict_unknown_facts
 from planner.plan import Step
 from planner.repair.forbidden_steps import actions_of, disable_actions, forbid_actions
 from planner.semantics.durations import SEPARATION
@@ -50,6 +52,8 @@ class Present:
 
     `running` has the actions of the steps at work, by the ids of the steps, and `left` how long they are thought to go
     on. `events` are the numbers of the changes at known times that are to come, in the order of those of the problem.
+    The facts `unknown`, with their probabilities `likely`, are false in the problem. Of these, the steps of the plan
+    that are left suppose that those `supposed` hold.
     """
 
     problem: Problem
@@ -57,6 +61,16 @@ class Present:
     running: Mapping[str, str]
     left: Mapping[str, Decimal]
     events: tuple[int, ...]
+    unknown: tuple[Atom, ...] = ()
+    likely: Mapping[Atom, Decimal] = field(default_factory=dict)
+    supposed: tuple[Atom, ...] = ()
+
+    @property
+    def supposed_problem(self) -> Problem:
+        """The problem in which what is `supposed` holds."""
+        if not self.supposed:
+            return self.problem
+        return replace(self.problem, initial=tuple(dict.fromkeys((*self.problem.initial, *self.supposed))))
 
 
 def make_present(state: RunState, timetable: Timetable, now: Decimal, again: str = "") -> Present:
@@ -111,7 +125,19 @@ def make_present(state: RunState, timetable: Timetable, now: Decimal, again: str
         timed=timed,
         due=due,
     )
-    return Present(problem, now, names, left, tuple([number for number, _ in events]))
+    found = Present(problem, now, names, left, tuple([number for number, _ in events]))
+    return replace(found, **_find_suppositions(state)) if wanted.unknown else found
+
+
+def _find_suppositions(state: RunState) -> dict[str, Any]:
+    """Return what is unknown still, and what the plan supposes of it; nothing where plans are to suppose nothing."""
+    if state.plan.supposes is None:
+        return {}
+    unknown, likely = restrict_unknown_facts(state.problem, frozenset(state.beliefs.unknown))
+    left = [*find_running(state), *state.pending()]
+    texts = [*(state.supposes or ()), *(text for each in left for text in each.plan.supposes)]
+    held = [fact for fact, holds in parse_suppositions(texts).items() if holds and fact in unknown]
+    return {"unknown": unknown, "likely": likely, "supposed": tuple(held)}
 
 
 def find_running(state: RunState) -> list[StepRecord]:
@@ -224,7 +250,8 @@ def make_searchable(present: Present, without: Iterable[str], forbidden: Iterabl
     if names and (timed or problem.due):
         late = TimedEffect(SEPARATION * (len(names) + 1), tuple([Not(_may_begin(name)) for name in names]))
         timed = (*timed, late)
-    return replace(problem, domain=replace(problem.domain, actions=actions), timed=timed)
+    searched = replace(problem, domain=replace(problem.domain, actions=actions), timed=timed)
+    return replace(searched, unknown=present.unknown, likely=present.likely) if present.unknown else searched
 
 
 def is_at_work(name: str) -> bool:

@@ -17,6 +17,7 @@ from executor.dispatching.timetable import Planned, as_decimal, write_times
 from executor.events.events import GoalDropped, PlanChanged, Rung
 from executor.events.steps import StepRecord
 from executor.plans.action_plan import PlanStep
+from executor.plans.suppositions import texts_by_step
 from executor.recovery.hierarchy import inherit_fields
 from executor.recovery.options import Options
 from executor.recovery.recovery_policy import PROOF_SECONDS
@@ -41,12 +42,15 @@ SHARE: Final = 0.25
 class Schedule:
     """The `times` of the steps of a `patch`, in seconds since the run began.
 
-    `ends` has the times at which the steps at work are thought to end, by id.
+    `ends` has the times at which the steps at work are thought to end, by id. `supposes` are texts of what each step
+    supposes, and `goal` of what the goal does.
     """
 
     patch: Patch
     times: tuple[StepTime, ...]
     ends: Mapping[str, Decimal]
+    supposes: tuple[tuple[str, ...], ...]
+    goal: tuple[str, ...]
 
 
 def search_present(
@@ -70,7 +74,12 @@ def search_present(
 
 
 def _drop_unneeded(problem: Problem, plan: Plan) -> Plan:
-    """Return `plan` without steps that it works without: a first plan may do what it does already in another way."""
+    """Return `plan` without steps that it works without: a first plan may do what it does already in another way.
+
+    Where facts are unknown, it stays as it is: its suppositions name its steps.
+    """
+    if problem.unknown:
+        return plan
     for place in reversed(range(len(plan.steps))):
         steps = (*plan.steps[:place], *plan.steps[place + 1 :])
         times = (*plan.times[:place], *plan.times[place + 1 :])
@@ -234,17 +243,17 @@ class TimedReplanning(Replanning):
             chosen.append(same.pop(0) if same else step)
         steps = inherit_fields(self.state, chosen)
         return [
-            each.model_copy(update={"start": as_decimal(at.start), "duration": float(at.duration)})
-            for each, at in zip(steps, schedule.times, strict=True)
+            each.model_copy(update={"start": as_decimal(at.start), "duration": float(at.duration), "supposes": texts})
+            for each, at, texts in zip(steps, schedule.times, schedule.supposes, strict=True)
         ]
 
     def _change_plan(
         self, kept: Sequence[StepRecord], new: int, dropped: int, reason: str, found: Patch | None = None
     ) -> None:
         running, planned = self.options.find_fixed(), dict(self.dispatcher.timetable.planned)
-        schedule, kept_count = self._schedule, len(kept)
+        schedule, kept_count, supposes = self._schedule, len(kept), self.state.supposes or ()
         if schedule is not None and found is schedule.patch:
-            rest = self._make_plan_steps(found, self.options.find_remaining())
+            rest, supposes = self._make_plan_steps(found, self.options.find_remaining()), schedule.goal
             for id_, end in schedule.ends.items():
                 lasts = planned[id_].duration if id_ in planned else Decimal(0)
                 planned[id_] = Planned(end - lasts, lasts)
@@ -255,40 +264,42 @@ class TimedReplanning(Replanning):
         else:
             rest = [record.plan for record in kept]
         data = write_times([*[record.plan for record in running], *rest], planned)
-        self.emit(PlanChanged(tuple(data), kept_count, new, dropped, reason, supposes=self.state.supposes or ()))
+        self.emit(PlanChanged(tuple(data), kept_count, new, dropped, reason, supposes=supposes))
 
 
 def _make_schedule(plan: Plan, present: Present, left: Sequence[StepRecord], result: Result) -> Schedule:
     """Return `plan` as a patch with times since the beginning of the run, new steps first."""
     names = {name: id_ for id_, name in present.running.items()}
     times = plan.times or tuple([StepTime(0, 0) for _ in plan.steps])
-    own = [(step, time) for step, time in zip(plan.steps, times, strict=True) if not is_at_work(step.action)]
+    texts, goal = texts_by_step(plan.suppositions, len(plan.steps))
+    own = [each for each in zip(plan.steps, times, texts, strict=True) if not is_at_work(each[0].action)]
     ends = {
         names[step.action]: present.now + Decimal(time.end)
         for step, time in zip(plan.steps, times, strict=True)
         if step.action in names
     }
-    shifted = [(step, StepTime(present.now + Decimal(time.start), time.duration)) for step, time in own]
+    shifted = [(step, StepTime(present.now + Decimal(time.start), time.duration), said) for step, time, said in own]
     old = [(each.step.action, each.step.arguments) for each in left]
-    new: list[tuple[Step, StepTime]] = []
-    kept: list[tuple[Step, StepTime]] = []
-    for step, time in shifted:
-        key = step.action, step.arguments
+    new: list[tuple[Step, StepTime, tuple[str, ...]]] = []
+    kept: list[tuple[Step, StepTime, tuple[str, ...]]] = []
+    for each in shifted:
+        key = each[0].action, each[0].arguments
         if key in old:
             old.remove(key)
-            kept.append((step, time))
+            kept.append(each)
         else:
-            new.append((step, time))
+            new.append(each)
     steps = [*new, *kept]
-    cost = exact_sum([step.cost for step, _ in steps])
+    cost = exact_sum([step.cost for step, *_ in steps])
     patch = Patch(
         result.status,
         result.stopped_by,
-        tuple([step for step, _ in steps]),
+        tuple([step for step, *_ in steps]),
         len(new),
         len(kept),
         len(old),
         cost,
         cost,
     )
-    return Schedule(patch, tuple([time for _, time in steps]), ends)
+    supposes = tuple([said for *_, said in steps])
+    return Schedule(patch, tuple([time for _, time, _ in steps]), ends, supposes, goal)

@@ -96,6 +96,14 @@ class Network:
             times = self._relax(times)
         return None
 
+    def read_times(self) -> list[StepTime] | None:
+        """Return the earliest time of each step; None where the constraints contradict each other."""
+        times = self.earliest()
+        if times is None:
+            return None
+        ticks = [(times[start], times[end]) for start, end in zip(self.starts, self.ends, strict=True)]
+        return [StepTime(self.seconds(start), self.seconds(end - start)) for start, end in ticks]
+
     def _relax(self, times: list[int]) -> list[int] | None:
         """Raise `times` until all edges hold (Bellman, 1958; Ford, 1956)."""
         edges = sorted((later, earlier, least) for (earlier, later), least in self.edges.items())
@@ -307,8 +315,4 @@ def find_times(
                 network.add(0, network.starts[each.number], network.ticks(latest) + network.ticks(SEPARATION))
     for first, second in before:
         network.add(network.ends[first], network.starts[second], 0)
-    times = network.earliest()
-    if times is None:
-        return None
-    ticks = [(times[start], times[end]) for start, end in zip(network.starts, network.ends, strict=True)]
-    return [StepTime(network.seconds(start), network.seconds(end - start)) for start, end in ticks]
+    return network.read_times()

@@ -237,7 +237,7 @@ class _Search:
     def _is_before(self, number: int, other: int) -> bool:
         """Return whether the step `number` ends before the step `other` starts."""
         times = self.plan.times
-        return times[number - 1].end <= times[other - 1].start if times else number < other
+        return times[number - 1].end < times[other - 1].start if times else number < other
 
 
 def _opened(arg: str) -> str:
@@ -264,8 +264,10 @@ class _Dependents:
         """Return the numbers of the steps that rest on each supposition, and 0 where the goal does."""
         held = self.search.asked.suppose(self.search.knowing, self.supposed)
         plan = self.search.plan
-        times = plan.times or (in_turn(held, plan.steps).times if self.search.asked.lasts else ())
-        walk = _walk_times(held, plan.steps, times) if times else _walk(held, plan.steps)
+        if self.search.asked.lasts:
+            walk = _walk_times(held, plan.steps, plan.times or in_turn(held, plan.steps).times)
+        else:
+            walk = _walk(held, plan.steps)
         for number, simulation, step in walk:
             for fact, places in self.found.items():
                 mine = [each for each, by in self.decided.items() if by == fact]

@@ -6,6 +6,9 @@ import random
 from dataclasses import dataclass
 
 from planner import Domain, When, always, at_most, before, never, sometime
+from planner.model.arithmetic import evaluate
+from planner.model.formulas import functions_in
+from planner.model.problem import TOTAL_COST, NumericMetric
 
 OBJECTS = ("x", "y")
 
@@ -103,3 +106,19 @@ def draw_problem(seed, *, numbers=True, constraints=False, careful=False):
         likely={each: "0.8" for each in unknown if "_" not in each and rng.random() < 0.4},
         **{name: value for name, value in more.items() if value is not None},
     )
+
+
+def counts_costs(problem) -> bool:
+    """Return whether the costs of steps are part of the metric."""
+    metric = problem.metric
+    return not isinstance(metric, NumericMetric) or TOTAL_COST in functions_in(metric.expression)
+
+
+def value_of(problem, state):
+    """Return the part of the metric that numbers in this state give, so that the least is best."""
+    metric = problem.metric
+    if not isinstance(metric, NumericMetric):
+        return 0
+    total = (TOTAL_COST.predicate, ())
+    value = evaluate(metric.expression, lambda key: 0 if key == total else state.world.state.values.get(key), {})
+    return -value if metric.maximize else value

@@ -11,7 +11,8 @@ from planner.lightweight import replace
 from planner.model.formulas import Atom
 from planner.model.problem import Problem
 from planner.plan import Plan, Step, StepTime
-from planner.scheduling.happening_schedule import END, EVENT, START, Moment, find_times
+from planner.scheduling.happening_schedule import END, EVENT, START, Moment, make_network
+from planner.semantics.durations import SEPARATION
 from planner.semantics.simulation import bind_parameters
 from planner.semantics.snap_actions import make_snap_problem
 from planner.validation.timed_replay import TimedReplay, find_happenings
@@ -54,9 +55,12 @@ def _move_forward(
             sequence.append(Moment(START if is_start else END, each.number - 1))
     lasting = {place: time.duration for place, time in enumerate(times)}
     try:
-        found = find_times(known, snap, steps, sequence, before, durations=lasting)
+        network = make_network(known, snap, steps, sequence, durations=lasting)
     except PlanError:
         return None
+    for first, second in before:
+        network.add(network.ends[first], network.starts[second], network.ticks(SEPARATION))
+    found = network.read_times()
     return None if found is None else (steps, found)
 
 
@@ -73,5 +77,5 @@ def _order_looks(plan: Plan, problem: Problem, made: Supposing) -> Iterator[tupl
             continue
         for fact in made.find_supposed([step]):
             for place, look, patterns in looks:
-                if look.end <= time.start and any(pattern.matches(fact) for pattern in patterns):
+                if look.end < time.start and any(pattern.matches(fact) for pattern in patterns):
                     yield from ((place, other) for other, each in enumerate(starts) if each.start > time.start)

@@ -7,13 +7,10 @@ from itertools import count
 
 import pytest
 from effort import share
-from unknown_combined import draw_problem
+from unknown_combined import counts_costs, draw_problem, value_of
 
 from benchmarks.random_problems import key_of, successors
 from planner import Status, solve, validate
-from planner.model.arithmetic import evaluate
-from planner.model.formulas import functions_in
-from planner.model.problem import TOTAL_COST, NumericMetric
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Simulation
 from planner.testing import enumerate_worlds
@@ -75,19 +72,3 @@ def least_cost(problem):
             price = sum(problem.domain.actions[step.action].cost)
             heapq.heappush(queue, (cost + price, next(ticket), after, looks))
     return best
-
-
-def counts_costs(problem) -> bool:
-    """Return whether the costs of steps are part of the metric."""
-    metric = problem.metric
-    return not isinstance(metric, NumericMetric) or TOTAL_COST in functions_in(metric.expression)
-
-
-def value_of(problem, state):
-    """Return the part of the metric that numbers in this state give, so that the least is best."""
-    metric = problem.metric
-    if not isinstance(metric, NumericMetric):
-        return 0
-    total = (TOTAL_COST.predicate, ())
-    value = evaluate(metric.expression, lambda key: 0 if key == total else state.world.state.values.get(key), {})
-    return -value if metric.maximize else value
