@@ -23,7 +23,7 @@ from executor.plans.execution_models import ExecutionModel, is_candidate_set, is
 from executor.plans.suppositions import texts_by_step
 from executor.tools.isolated_values import replace_iterators
 from executor.tools.step_policy import Choice, ExecutionPolicy, OnError, Rate
-from planner.errors import NoPlan, PlanError
+from planner.errors import NoPlan, PlanError, UnsupportedError
 from planner.language.declare import resolve_action
 from planner.language.declare.declared_names import Types
 from planner.language.declare.fields import CodePlace, Place
@@ -447,8 +447,13 @@ def _first_plan(found: CandidateSet) -> Plan:
 
 
 def _policy_fields(found: ContingentPolicy | Decision) -> dict[str, Any]:
-    """Return the fields of a plan that follows a policy; raises `NoPlan` where there is none."""
+    """Return the fields of a plan that follows a policy; raises `NoPlan` where there is none.
+
+    Raises `UnsupportedError` for a policy that needs to be told more than runs observe.
+    """
     policy = found.expect_policy() if is_decision(found) else found
+    if policy.beyond_facts:
+        raise UnsupportedError(f"a run by a policy about {policy.beyond_facts}", "run the problem: plans are patched")
     data = policy.to_dict()
     if is_decision(found):
         data |= {"objective": found.objective.name.lower(), "penalty": found.penalty}

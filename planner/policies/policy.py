@@ -11,7 +11,9 @@ from planner.language.declare.atom_syntax import NotationError, parse_atom
 from planner.lightweight import Any, dataclass, field, replace
 from planner.model import COST, Atom, Number
 from planner.model.arithmetic import Exact, exact_value
-from planner.model.constructs import Construct
+from planner.model.constructs import Construct, has
+from planner.model.domain import creates_objects
+from planner.model.problem import is_temporal
 from planner.plan import Step, exact, json_number
 from planner.problem_kinds import AnyProblem, classical_of
 from planner.semantics.spending import find_left, make_sequential
@@ -74,6 +76,16 @@ class Policy:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    @property
+    def beyond_facts(self) -> str:
+        """What a follower must tell beside facts, values and budgets, in words; "" where that is all."""
+        classical = classical_of(self.problem)
+        if classical is not self.problem:
+            return "tasks"
+        if creates_objects(classical.domain):
+            return "objects that steps create"
+        return "time" if has(classical, Construct.DEADLINE) or is_temporal(classical) else ""
 
     def next_step(
         self,

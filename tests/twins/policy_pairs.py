@@ -9,15 +9,14 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from itertools import count
+
+from uncertain_twin import HOPELESS, least, most, tight
 
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from planner import Domain, Outcome, at_most, done, never, sometime
-from planner.model import TRUE, Atom, Not, NumericEffect, Problem
-from planner.model import Outcome as GroundOutcome
+from planner.model import TRUE, Atom, Not, Problem
 from planner.model.formulas import conjunction
-from uncertain_twin import HOPELESS, least, most, tight
 
 FACTS = ("p", "q", "r")
 GAP = 1
@@ -87,9 +86,7 @@ def draw(rng: random.Random, wanted: int = 3) -> Tiny:
     if "metric" in features:
         features.add("numbers")
     if "time" in features:
-        features -= {"hard", "soft", "unknown", "deadline"}
-        if "metric" in features:
-            features -= {"budget"}
+        features -= {"hard", "soft", "unknown", "deadline", "budget"}
     if {"unknown", "metric"} <= features:
         features.discard("budget")
     acts = [_draw_act(rng, number, features) for number in range(rng.randint(2, 3))]
@@ -305,7 +302,7 @@ class Now:
 class Twin:
     """All states of `tiny` that are reached."""
 
-    def __init__(self, tiny: Tiny, most_states: int = 1500) -> None:
+    def __init__(self, tiny: Tiny, most_states: int = 400) -> None:
         self.tiny = tiny
         self.acts = {act.name: act for act in tiny.acts}
         left = tuple(
@@ -539,6 +536,3 @@ def _remove(left, place, steps, line):
     order = sorted(tasks, key=lambda number: (len(before[number]), tasks[number], number))
     position = {number: at for at, number in enumerate(order)}
     return tuple([(tasks[number], frozenset(position[each] for each in before[number])) for number in order])
-
-
-__all__ = ["GroundOutcome", "NumericEffect", "Decimal", "Tiny", "Twin", "as_problem", "draw"]

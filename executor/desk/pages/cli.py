@@ -494,12 +494,9 @@ def _page_of_plan_file(path: Path, problem: AnyProblem) -> Page:
 def _page_of_policy(data: Mapping[str, Any], path: Path, problem: AnyProblem) -> Page:
     """Return the page of a policy for `problem`; raises `PlanError` where it cannot be followed."""
     from executor.desk.pages.policy_page import policy_page
-    from planner.model import Problem
     from planner.policies.evaluation import evaluate
     from planner.policies.policy import Policy
 
-    if not isinstance(problem, Problem):
-        raise InputError(f"{path} holds a policy, and there are none for problems with tasks")
     held = data.get("policy", data)
     if held is not None:
         evaluate(problem, Policy.from_dict(held, problem), Limits(2 * CHECK_SECONDS).check)
