@@ -48,7 +48,7 @@ from planner.model.problem import with_limits_of
 from planner.model.timing import TimedEffect
 from planner.model.unknown_numbers import find_unread
 from planner.plan import Plan, Result, Status, Step, StepTime, Supposition
-from planner.problem_kinds import is_other_problem
+from planner.problem_kinds import classical_of, is_other_problem
 from planner.validation.validate import check_steps
 
 if TYPE_CHECKING:
@@ -458,7 +458,13 @@ def _policy_fields(found: ContingentPolicy | Decision) -> dict[str, Any]:
     if is_decision(found):
         data |= {"objective": found.objective.name.lower(), "penalty": found.penalty}
     metadata = Metadata(created=datetime.now(UTC))
-    return {**statement_of(policy.problem), "model": "policy", "policy": data, "supposes": (), "metadata": metadata}
+    return {
+        **statement_of(classical_of(policy.problem)),
+        "model": "policy",
+        "policy": data,
+        "supposes": (),
+        "metadata": metadata,
+    }
 
 
 def problem_of(plan: ActionPlan, domain: DomainModel, place: Place, entities: Mapping[str, object]) -> Problem:

@@ -20,6 +20,7 @@ from planner.model import TRUE, Action, Atom, Number, Problem, When
 from planner.partial_order.causal_links import find_item_orderings
 from planner.plan import Step, exact
 from planner.policies.policy import Branch, Node, Policy
+from planner.problem_kinds import classical_of
 
 MOST: Final = 500
 """Most nodes between an irreversible step and a reversible one that is taken before it."""
@@ -36,7 +37,7 @@ def take_reversible_first(policy: Policy) -> Policy:
 
     Policies for unknown facts or constraints stay as they are: there, the sequence of steps has a meaning.
     """
-    problem = policy.problem
+    problem = classical_of(policy.problem)
     careful = {name for name, each in problem.domain.actions.items() if "irreversible" in each.tags}
     taken = {node.step.action for node in policy.nodes if node.step is not None}
     if careful.isdisjoint(taken) or taken <= careful or problem.unknown or problem.constraints:
@@ -142,7 +143,7 @@ class _Nodes:
         """The nodes from which a goal may be reached."""
         self._work = 0
         """The nodes that were looked at."""
-        self._are_independent: Callable[[Step, Step], bool] = Independence(policy.problem).holds
+        self._are_independent: Callable[[Step, Step], bool] = Independence(classical_of(policy.problem)).holds
 
     def reorder(self) -> list[Node]:
         """Take reversible steps first wherever the policy may come to, and return the nodes."""

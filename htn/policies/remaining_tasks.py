@@ -97,10 +97,10 @@ class Methods:
         network = problem.network
         if problem.parameters:
             self.first: Remaining = ((Atom(ALL), frozenset()),)
-            start = Method(ALL, Atom(ALL), problem.parameters, TRUE, network)
-            self._known[Atom(ALL)] = [*self._instances(start, Atom(ALL))]
+            binding = Method(ALL, Atom(ALL), problem.parameters, TRUE, network)
+            self._known[Atom(ALL)] = [*self._instances(binding, Atom(ALL))]
         else:
-            start = ((Atom(ALL), frozenset()),)
+            start: Remaining = ((Atom(ALL), frozenset()),)
             self.first = replace_task(start, 0, [each.task for each in network.subtasks], network.ordering)
 
     def is_compound(self, task: Atom) -> bool:
@@ -164,4 +164,4 @@ def _is_true(formula: Formula) -> bool:
         case Equals(left, right):
             return left == right
         case _:
-            return formula == TRUE
+            return False

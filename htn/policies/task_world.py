@@ -1,4 +1,4 @@
-"""The world of a hierarchical problem, in which policies are evaluated: it interprets actions and methods as declared."""
+"""The world of a hierarchical problem, in which policies are evaluated."""
 
 from __future__ import annotations
 

@@ -157,8 +157,8 @@ OBJECTIVES: Final = ("success", "cost", "utility")
 POLICY_SEARCHES: Final = "For policies: vi, lao, plans or mcts."
 """The part of the help on `--search` about policies; written here so that no policy search is loaded for the help."""
 POLICY_OPTIONS: Final = (
-    "domain problem objective penalty search simulations seed exploration budget deadline soft time_limit memory_limit plan_file"
-    " json quiet"
+    "domain problem objective penalty search simulations seed exploration budget deadline soft time_limit memory_limit"
+    " plan_file json quiet"
 )
 """The options of `solve` that apply to policies."""
 

@@ -45,10 +45,10 @@ def ground_numeric(
     """Ground `problem` to its reachable and relevant part, as `ground` does for classical problems.
 
     What only the metric needs is left out where action costs do not say it, unless `with_metric`: then the actions cost
-    what the metric takes of the total cost, where that is not negative; `by_ends` they do so always. With `whole`, irrelevant actions and facts are
-    kept. Actions with the same name in `together` are
-    outcomes of one choice: they have one precondition, and search must check bounds after them. Raises
-    `UnsupportedError` for terms that are not linear, and where a fluent without a value is read.
+    what the metric takes of the total cost, where that is not negative; `by_ends` they do so always. With `whole`,
+    irrelevant actions and facts are kept. Actions with the same name in `together` are outcomes of one choice: they
+    have one precondition, and search must check bounds after them. Raises `UnsupportedError` for terms that are not
+    linear, where a fluent without a value is read, and for a share of the total cost `by_ends` that is negative.
     """
     refuse_time(problem, "in this search")
     with pause_collector():

@@ -51,8 +51,10 @@ def decide_with_placeholders(
 
 def _with_placeholders(problem: AnyProblem, number: int) -> AnyProblem:
     if is_other_problem(problem):
-        return cast("AnyProblem", service_of(problem).with_placeholders(problem, number))
-    return compile_object_creation(cast("Problem", problem), number).problem
+        pooled: AnyProblem = service_of(problem).with_placeholders(problem, number)
+        return pooled
+    compiled: Problem = compile_object_creation(cast("Problem", problem), number).problem
+    return compiled
 
 
 def _is_better(one: Decision, other: Decision) -> bool:
@@ -118,6 +120,6 @@ def _qualify(found: Decision) -> Decision:
         status, stopped = Status.UNKNOWN, StoppedBy.INCOMPLETE
         return replace(found, status=status, stopped_by=stopped, reason=reason, success_bound=1.0, cost_bound=0.0)
     reason = "policies with more created objects might be better"
-    bounds = {"success_bound": 1.0, "cost_bound": float("-inf")}
     utility = None if found.utility_bound is None else float("inf")
-    return replace(found, status=Status.SOLVED, reason=reason, utility_bound=utility, **bounds)
+    known = replace(found, status=Status.SOLVED, reason=reason, utility_bound=utility)
+    return replace(known, success_bound=1.0, cost_bound=float("-inf"))

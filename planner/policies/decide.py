@@ -321,11 +321,11 @@ def decide(
     on resources hold in every execution. `search` is `lao` (LAO*), `vi` (value iteration over all states), `plans`
     (plans for lucky outcomes, with replanning) or `mcts` (Monte Carlo tree search); without one, they take turns.
     `mcts` stops after so many `simulations`, draws its random numbers from `seed`, and weighs rarely tried steps by
-    `exploration` (0.3 by default): the more, the wider it tries, and 0 only follows what looks best. `time_limit` is in seconds,
-    `memory_limit` in GiB of the process; None is no limit. Setting `cancel` from any thread ends the search.
+    `exploration` (0.3 by default): the more, the wider it tries, and 0 only follows what looks best. `time_limit` is in
+    seconds, `memory_limit` in GiB of the process; None is no limit. Setting `cancel` from any thread ends the search.
 
-    Raises `InputError` for unknown searches, for invalid limits, and for mistakes in the problem that only grounding
-    finds.
+    In time, a policy does one step after another; in a hierarchy, it does the tasks. Raises `InputError` for unknown
+    searches, for invalid limits, and for mistakes in the problem that only grounding finds.
     """
     _check_arguments(objective, penalty, search)
     check_simulations(search, simulations, seed)

@@ -214,11 +214,15 @@ class Decision:
             "success": None if policy is None else policy.success,
             "success_bound": self.success_bound,
             "expected_cost": self.expected_cost,
-            "cost_bound": self.cost_bound if isfinite(self.cost_bound) else None,
+            "cost_bound": _finite(self.cost_bound),
             "utility": None if policy is None or self.utility_bound is None else policy.utility,
-            "utility_bound": self.utility_bound,
+            "utility_bound": _finite(self.utility_bound),
             "policy": None if policy is None else policy.to_dict(),
             "validated": self.validated,
             "reason": self.reason,
             "statistics": self.statistics.to_dict(),
         }
+
+
+def _finite(bound: float | None) -> float | None:
+    return bound if bound is not None and isfinite(bound) else None

@@ -283,7 +283,7 @@ class World:
         """Return the cost of `step` in `state` where it leads to the state `after`."""
         return simulation_of(state).cost_until(step, simulation_of(after))
 
-    def spend(self, state: Any, step: Step, spent: Spent, charged: Number) -> Spent:
+    def spend(self, _state: Any, step: Step, spent: Spent, charged: Number) -> Spent:
         """Return the amounts of the budgets that are spent after `step`, which costs what is `charged`.
 
         Raises `PlanError` where the step exceeds a budget.

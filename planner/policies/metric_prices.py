@@ -55,7 +55,7 @@ class EndPrices:
         return sum([weight * values[variable] for variable, weight in self.weights], -self.base)
 
     def least(self, values: Sequence[int]) -> Fraction:
-        """Return a lower bound of the price of all ends after a state with these `values`, if the prices have bounds."""
+        """Return a lower bound of the prices of all ends after a state with these `values`, if they have bounds."""
         pairs = zip(self.weights, self.bounds, strict=True)
         shares = [weight * values[variable] if bound is None else bound for (variable, weight), bound in pairs]
         return sum(shares, -self.base)

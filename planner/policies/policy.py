@@ -103,9 +103,9 @@ class Policy:
 
         `ran` are the actions that ran before, as ground atoms, where some must come after others; `spent` is the amount
         used of each budget; `unknown` are the facts whose truth is unknown; `kept` are the facts of the monitors of
-        constraints (`Kept.facts`); `values` are those of the numeric fluents. In a hierarchy, `tasks` are those left, as
-        nodes name them; in time, `now` is the number of seconds from the beginning. None where the policy ends (`node`
-        tells how), and in states that it cannot reach.
+        constraints (`Kept.facts`); `values` are those of the numeric fluents. In a hierarchy, `tasks` are those left,
+        as nodes name them; in time, `now` is the number of seconds from the beginning. None where the policy ends
+        (`node` tells how), and in states that it cannot reach.
         """
         node = self.node(facts, ran=ran, spent=spent, unknown=unknown, kept=kept, values=values, tasks=tasks, now=now)
         return None if node is None else node.step

@@ -56,7 +56,7 @@ def search_by_simulations(
     if isinstance(graph.aim.hopes, KernelHopes) and library.load("policy_mcts", "value_iteration"):
         from planner.policies.policy_mcts_compiled import simulate_by_kernels
 
-        return simulate_by_kernels(graph, bounds, check, simulations, seed, exploration)
+        return simulate_by_kernels(graph, bounds, check, simulations, seed, exploration=exploration)
     search = Mcts(graph, seed, exploration)
     sweep = FIRST_SWEEP
     while not search.values.settled[0] and (simulations is None or bounds.simulations < simulations):

@@ -330,6 +330,7 @@ def simulate_by_kernels(
     check: Check,
     simulations: int | None = None,
     seed: int = 0,
+    *,
     exploration: float = EXPLORATION,
 ) -> Solution:
     """Search as `search_by_simulations` of the reference tier does, on the board of the lower bounds of `graph`."""

@@ -11,6 +11,7 @@ from planner.errors import UnsupportedError
 from planner.grounding.action_tables import common_resolution, make_cost_function, make_use_function
 from planner.limits import Limits
 from planner.model import COST, Number, Problem
+from planner.model.arithmetic import exact_value
 from planner.plan import Step
 from planner.policies.layered_process import LayeredProcess
 from planner.policies.markov_decision_process import (
@@ -63,8 +64,9 @@ class GroundEngine:
 
     def values(self, state: State) -> Values:
         """Return the values of functions in `state`."""
-        known = {(term.predicate, term.args): value for term, value in self._base.values(state).items()}
-        return Values({**self._statics.statics, **self._statics.fluents}, dict(known))
+        values = self._base.values(state).items()
+        known = {(term.predicate, term.args): exact_value(value) for term, value in values}
+        return Values({**self._statics.statics, **self._statics.fluents}, known)
 
     def arguments_of(self, action: str) -> list[tuple[str, ...]]:
         """Return the arguments for which a snap action is reachable."""
@@ -169,13 +171,9 @@ class TimedProcess(LayeredProcess[Clock]):
         """Return the rest of the budgets after `choice`; None where it exceeds one."""
         return self.purse.after(choice, left) if left else left
 
-    def amounts_left(self, state: State, left: Left) -> dict[str, Number]:
+    def amounts_left(self, _state: State, left: Left) -> dict[str, Number]:
         """Return what is left of each budget in `state`, in the units of the problem."""
         return self.purse.as_amounts(left)
-
-    def affords(self, left: Left, state: State) -> bool:
-        """Return True: budgets are on what steps use alone."""
-        return True
 
     def _finish(self, state: State) -> tuple[State, bool, Number] | None:
         if state not in self._ends:
@@ -199,9 +197,13 @@ class TimedProcess(LayeredProcess[Clock]):
             return self.base.end_price(self.inner(state))
         return self.base.end_price(ended[0]) + float(ended[2] * self._resolution)
 
-    def metric_change(self, state: State) -> Fraction:
+    def metric_change(self, _state: State) -> Fraction:
         """Return nothing: no budget is on the metric in time."""
         return Fraction(0)
+
+    def affords(self, _left: Left, _state: State) -> bool:
+        """Return True: budgets are on what steps use alone."""
+        return True
 
     def time(self, state: State) -> Number | None:
         """Return when the next step can begin in `state`; None where time does not matter any more."""

@@ -206,8 +206,8 @@ class Turns:
         if self.is_lost(clock):
             return None
         for start in self._starts(engine, state, clock, step):
-            runs = [self._run(engine, state, clock, step, number, start) for number in outcomes]
-            idle = self._run(engine, state, clock, step, None, start)
+            runs = [self._run(engine, state, clock, step, number, start=start) for number in outcomes]
+            idle = self._run(engine, state, clock, step, None, start=start)
             known = [each for each in runs if each is not None]
             if idle is not None and len(known) == len(runs):
                 return known, idle
@@ -235,12 +235,12 @@ class Turns:
         names = frozenset(self._touched.rest_on(read))
         ready = self._ready(clock)
         after = [exact_sum([event.time, gap]) for event in self.events[clock.events :] for gap in (0, SEPARATION)]
-        for time in sorted({ready, *[each for each in after if each > ready]}):
+        times: list[Number] = [ready, *[each for each in after if each > ready]]
+        for time in sorted(set(times)):
             run = _Run(self, engine, state, clock.events, clock.reached)
-            near = [each for each in self.events if abs(each.time - time) < SEPARATION]
             if not run.pass_events(time):
                 return None
-            if not any(self._touched.writes(each.action, names) for each in near) and holds(run.state):
+            if not any(self._touched.writes(each.action, names) for each in self._near(time)) and holds(run.state):
                 if time == ready:
                     return state, clock
                 return run.state, replace(clock, events=run.events, reached=run.reached, since=time)
@@ -255,7 +255,7 @@ class Turns:
             return None
 
     def _run(
-        self, engine: Engine, state: Any, clock: Clock, step: Step, number: int | None, start: Number
+        self, engine: Engine, state: Any, clock: Clock, step: Step, number: int | None, *, start: Number
     ) -> tuple[Any, Clock, Number] | None:
         """Return what comes of `step` with an outcome, from `start` on; None where it cannot start then.
 
@@ -286,8 +286,11 @@ class Turns:
 
     def _collides(self, action: str, time: Number) -> bool:
         """Return whether a change at a known time and a snap action at `time` would be too close to each other."""
-        near = [each for each in self.events if abs(each.time - time) < SEPARATION]
-        return any(self._touched.meet(action, each.action) for each in near)
+        return any(self._touched.meet(action, each.action) for each in self._near(time))
+
+    def _near(self, time: Number) -> list[Event]:
+        """Return the changes at known times that are too close to `time` for what they touch."""
+        return [each for each in self.events if -SEPARATION < exact_sum([each.time, -time]) < SEPARATION]
 
     def _settle(self, clock: Clock) -> Clock:
         """Return one clock for all times after the horizon."""

@@ -25,7 +25,7 @@ GAP = 1
 
 @dataclass(frozen=True)
 class Act:
-    """An action: literals `needs`, a least value of x, and outcomes (probability, facts made true, false, change of x)."""
+    """An action: literals `needs`, a least value of x, outcomes (probability, facts made true, false, change of x)."""
 
     name: str
     needs: tuple = ()
@@ -110,7 +110,7 @@ def draw(rng: random.Random, wanted: int = 3) -> Tiny:
         deadline=rng.randint(3, 12) if "deadline" in features else None,
         hard=_draw_constraint(rng) if "hard" in features else None,
         soft=_draw_constraint(rng) if "soft" in features else None,
-        wishes=tuple([(rng.choice(FACTS), rng.randint(1, 4))]) if "wishes" in features else (),
+        wishes=((rng.choice(FACTS), rng.randint(1, 4)),) if "wishes" in features else (),
         likely=rng.choice([0.25, 0.5, 0.75]),
         opens=(rng.randint(1, 4), rng.randint(6, 12)),
         due=rng.randint(4, 14) if rng.random() < 0.5 else None,
@@ -163,7 +163,7 @@ def _with_tasks(rng, tiny: Tiny) -> Tiny:
         if steps == ["t"]:
             steps = [rng.choice(names), "t"]
         line = frozenset([(0, 1)]) if len(steps) == 2 and (rng.random() < 0.7 or "t" in steps) else frozenset()
-        needs = tuple([(rng.choice(FACTS), rng.random() < 0.5)]) if rng.random() < 0.5 else ()
+        needs = ((rng.choice(FACTS), rng.random() < 0.5),) if rng.random() < 0.5 else ()
         methods[f"m{number}"] = (needs, tuple(steps), line)
     return replace(tiny, network=tuple(tasks), order=order, methods=methods)
 
@@ -184,7 +184,7 @@ def as_problem(tiny: Tiny) -> Problem | HtnProblem:
     if has("time"):
         domain.predicate("open")
     for act in tiny.acts:
-        _declare(domain, act, tiny)
+        _declare(domain, act)
     more = {}
     if has("numbers"):
         more["values"] = {"x": tiny.x}
@@ -228,7 +228,7 @@ def _constraint(each):
     return {"never": never, "sometime": sometime}[kind](what) if kind != "once" else at_most(1, done(what))
 
 
-def _declare(domain, act: Act, tiny: Tiny) -> None:
+def _declare(domain, act: Act) -> None:
     requires = [_literal_text(each) for each in act.needs]
     if act.least is not None:
         requires.append(f"x >= {act.least}")
