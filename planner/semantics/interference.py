@@ -124,7 +124,7 @@ class Interference:
             return snap
         view = _View.of(action, part)
         of_moments = {*conjuncts(action.at_start.requires), *conjuncts(action.at_end.requires)}
-        needs = []
+        needs: list[Formula] = []
         for each in conjuncts(snap.requires):
             needs += conjuncts(self._guard(each, replace(view, to_come=each not in of_moments)))
         needs += self._guard_conditions(snap, view)
