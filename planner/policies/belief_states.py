@@ -43,7 +43,7 @@ from planner.policies.markov_decision_process import (
     Kept,
     Process,
     ground_process,
-    process_of,
+    known_process_of,
     with_marks,
 )
 from planner.semantics.constraint_monitors import ConstraintMonitors
@@ -332,7 +332,7 @@ def sensing_process_of(problem: Problem, limits: Limits, *, whole: bool = False)
     plain = with_marks(compiled.problem, {name: way.action for name, way in compiled.ways.items()})
     asked = make_translation(problem, plain, matter)
     if asked is None:
-        return process_of(fix_unknown_facts(problem, ()), limits, whole=whole)
+        return known_process_of(fix_unknown_facts(problem, ()), limits, whole=whole)
     _refuse_dependent_effects(asked)
     made = add_suppositions(asked, asked.knowing(), None)
     if isinstance(problem.metric, NumericMetric):

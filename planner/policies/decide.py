@@ -27,11 +27,12 @@ from planner.policies.decision import GUIDE, Aim, Decision, Hopes, Objective
 from planner.policies.evaluation import evaluate
 from planner.policies.lao_star import Bounds, Check, Search, search_all_states, search_promising_states
 from planner.policies.layered_process import LayeredProcess
-from planner.policies.markov_decision_process import Graph, Option, Process, process_of
+from planner.policies.markov_decision_process import Graph, Option, Process
 from planner.policies.policy import Policy
 from planner.policies.policy_extraction import policy_of
 from planner.policies.policy_iteration import find_best_policy
 from planner.policies.policy_mcts import EXPLORATION, make_hopes, search_by_simulations, solve_known_part
+from planner.policies.processes import process_of
 from planner.policies.replanning import search_by_plans
 from planner.problem_kinds import AnyProblem, classical_of, is_other_problem, resolve_problem, service_of
 from planner.semantics.turns import may_last_longer, refused_in_turn

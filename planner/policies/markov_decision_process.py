@@ -34,9 +34,9 @@ from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
 from planner.limits import Limits
 from planner.model import COST, TRUE, Action, Atom, Goal, Not, Number, Predicate, Problem, When
 from planner.model.arithmetic import Exact, as_number, exact_value
-from planner.model.constructs import Construct, has
+from planner.model.constructs import Construct
 from planner.model.formulas import conjunction, conjuncts
-from planner.model.problem import NumericMetric, is_numeric, is_temporal
+from planner.model.problem import NumericMetric, is_numeric
 from planner.plan import Step, exact, exact_sum
 from planner.policies.metric_prices import EndPrices, move_prices
 from planner.semantics.simulation import Simulation
@@ -435,23 +435,12 @@ class Process:
         return sum([wish.utility for wish in self.wishes if any(not case & missing for case in wish.cases)])
 
 
-def process_of(problem: Problem, limits: Limits, *, whole: bool = False) -> Process:
-    """Ground the decision process of `problem`: all that some outcomes can reach and the goal needs.
+def known_process_of(problem: Problem, limits: Limits, *, whole: bool = False) -> Process:
+    """Ground the decision process of `problem`, in which all facts are known and which is not in time.
 
-    With `whole`, keep what the goal does not need, too.
-    Where no outcomes lead to the hard goal, the task has only `unreachable_goal`. Where facts are unknown, the states
-    are belief states. Raises as `ground` does, and `UnsupportedError` where unknown facts affect more than the
-    applicability of actions.
+    See `planner.policies.processes.process_of`.
     """
-    if is_temporal(problem):
-        from planner.policies.timed_process import timed_process_of
-
-        return timed_process_of(problem, limits)
     problem = make_sequential(problem)
-    if has(problem, Construct.UNKNOWN):
-        from planner.policies.belief_states import sensing_process_of
-
-        return sensing_process_of(problem, limits, whole=whole)
     compiled = determinize(problem if whole else keep_relevant_actions(problem))
     source = compiled.problem
     if problem.constraints:

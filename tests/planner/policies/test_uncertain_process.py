@@ -10,7 +10,8 @@ from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model.actions import Case
 from planner.model.problem import seal
-from planner.policies.markov_decision_process import NOTHING, process_of
+from planner.policies.markov_decision_process import NOTHING
+from planner.policies.processes import process_of
 
 
 def bridge(goal="there"):
