@@ -267,6 +267,10 @@ def test_executions_agree_with_what_is_claimed():
         ({"objective": Objective.COST, "penalty": -1}, "may not be negative"),
         ({"objective": Objective.COST, "penalty": "8"}, "is a number, 0 or more, not '8'"),
         ({"penalty": 3}, "only the objective COST"),
+        ({"exploration": 1}, "for search 'mcts' only"),
+        ({"exploration": -1, "search": "mcts"}, "a number, 0 or more, got -1"),
+        ({"exploration": "much", "search": "mcts"}, "a number, 0 or more, got 'much'"),
+        ({"exploration": float("inf"), "search": "mcts"}, "a number, 0 or more, got inf"),
         ({"time_limit": -1}, "the time limit must be"),
     ],
 )
@@ -281,9 +285,20 @@ def test_what_is_no_problem_is_refused():
 
 
 def test_what_is_not_taken_is_said():
-    decision = decide(replace(bridge(), deadline=3))
+    domain = Domain("till")
+    domain.function("amount")
+    domain.action("read", senses=["amount"])
+    domain.action("pay", requires=["amount <= 5"], provides=["paid"])
+    decision = decide(domain.problem(goal=["paid"], unknown=["amount"], values={"amount": 3}))
     assert decision.status is Status.UNSUPPORTED
-    assert "deadlines" in decision.reason
+    assert "unknown numbers" in decision.reason
+
+
+@pytest.mark.parametrize("exploration", [0, 0.7, 3])
+def test_the_weight_of_exploration_changes_no_optimum(exploration):
+    decision = decide(bridge(), search="mcts", exploration=exploration)
+    assert decision.status is Status.OPTIMAL
+    assert decision.expect_policy().cost == pytest.approx(decide(bridge()).expect_policy().cost)
 
 
 @pytest.mark.parametrize(

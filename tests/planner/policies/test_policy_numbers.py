@@ -10,7 +10,7 @@ import pytest
 
 from planner import Domain, Problem, Status
 from planner.model import Action, Atom, Comparison, DomainModel, Function, Goal, NumericEffect, NumericMetric, Outcome
-from planner.model.formulas import conjunction
+from planner.model.formulas import Arithmetic, conjunction
 from planner.plan import Step
 from planner.policies.decide import decide
 from planner.policies.decision import Objective
@@ -79,15 +79,49 @@ def test_values_and_facts_decide_together() -> None:
     assert evaluate(problem, found.policy).cost == found.policy.cost
 
 
-def test_what_policies_do_not_take_beside_numbers_is_named() -> None:
-    for problem, what in (
-        (replace(pump(), metric=NumericMetric(WATER)), "metric"),
-        (replace(pump(), budgets={"cost": 5}), "budgets"),
-    ):
-        found = decide(problem)
-        assert found.status is Status.UNSUPPORTED
-        assert what in found.reason
-    assert "numbers" in decide(pump(), search="mcts").reason
+@pytest.mark.parametrize("search", [None, "lao", "vi", "mcts"])
+def test_policies_minimise_and_maximise_metrics_of_numbers(search: str | None) -> None:
+    least = decide(replace(pump(6), metric=NumericMetric(WATER)), search=search)
+    assert least.status is Status.OPTIMAL
+    assert least.validated
+    assert least.policy.cost == pytest.approx(4.3125)  # 2.875 draws of one and a half units each
+    most = decide(replace(pump(6), metric=NumericMetric(WATER, maximize=True)), search=search)
+    assert most.status is Status.OPTIMAL
+    assert most.policy.cost == pytest.approx(-5.34375)  # 4 is met with 11/16, and one draws once more there
+
+
+@pytest.mark.parametrize("search", [None, "lao", "vi", "mcts"])
+def test_budgets_hold_in_all_executions_beside_numbers(search: str | None) -> None:
+    found = decide(replace(pump(), budgets={"cost": 3}), search=search)
+    assert found.status is Status.OPTIMAL
+    assert (found.policy.success, found.policy.cost) == (0.875, 2.75)
+
+
+def test_a_budget_on_the_cost_limits_the_change_of_the_metric() -> None:
+    found = decide(replace(pump(6), metric=NumericMetric(WATER), budgets={"cost": 4}))
+    assert found.status is Status.OPTIMAL
+    assert found.policy.success == 0.375  # at 3, two units would be too many
+    assert found.validated
+
+
+def test_a_metric_without_bounds_is_searched_through_or_refused() -> None:
+    problem = replace(pump(), metric=NumericMetric(WATER, maximize=True))
+    found = decide(problem, time_limit=2)
+    assert found.status in (Status.SOLVED, Status.UNKNOWN)
+    named = decide(problem, search="lao", time_limit=2)
+    assert named.status is Status.UNSUPPORTED
+    assert "no bound" in named.reason
+
+
+def test_a_metric_that_falls_with_the_cost_is_refused() -> None:
+    metric = NumericMetric(Arithmetic("-", (WATER, Atom("total-cost"))))
+    found = decide(replace(pump(6), metric=metric))
+    assert found.status is Status.UNSUPPORTED
+    assert "falls with the cost" in found.reason
+
+
+def test_the_search_by_plans_takes_no_numbers() -> None:
+    assert "numbers" in decide(pump(), search="plans").reason
 
 
 def random_problem(seed: int) -> Problem:
