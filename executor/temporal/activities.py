@@ -44,11 +44,20 @@ from executor.temporal.earlier_runs import EarlierRuns
 from executor.temporal.effect_ledger import CALLS, EffectsOnServer
 from executor.temporal.recorded_world import describe_world
 from executor.temporal.shared_limits import SERVED, LimitedTurns, find_closed, tell_limits
-from executor.temporal.value_data import make_plain, read_value, unpack_entries, write_answer, write_value
+from executor.temporal.value_data import (
+    keep_values,
+    make_plain,
+    read_value,
+    unpack_entries,
+    write_answer,
+    write_result,
+    write_value,
+)
 from executor.tools.containment import OutOfTime, await_within, contain_errors, describe_error
 from executor.tools.context import Context, Memory, Outline, OutlineStep
 from executor.tools.deps import Deps
 from executor.tools.json_data import data_of, load_json
+from executor.tools.kept_values import recall_value
 from executor.tools.observers import Facts, Observer
 from executor.tools.results import ActionResult
 from executor.tools.step_policy import ExecutionPolicy, Rate
@@ -164,7 +173,7 @@ class WorldActivities:
             self._performing.discard(place)
         policy = self.world.policy_of(given["action"])
         return make_plain({
-            "result": data_of(attempt.result),
+            "result": write_result(attempt.result),
             "wait": None if attempt.wait is None else data_of(attempt.wait),
             "raised": None if attempt.raised is None else describe_error(attempt.raised),
             "traceback": attempt.traceback,
@@ -173,9 +182,9 @@ class WorldActivities:
             "begun": attempt.begun,
             "at_work": bool(attempt.is_at_work),
             "seconds": attempt.seconds,
-            "memory": notes.memory,
+            "memory": [[key, keep_values(value), relevance] for key, value, relevance in notes.memory],
             "replanning": notes.replanning,
-            "changed": notes.changed,
+            "changed": [[keep_values(values), by] for values, by in notes.changed],
             "asked": notes.asked,
         })  # fmt: skip
 
@@ -190,7 +199,7 @@ class WorldActivities:
             return Attempt(ActionResult.failed(f"{lack}; @world.handler(…) says who does"), begun=False)
         policy = _read_policy(given["policy"], self.world.policy_of(given["action"]))
         try:
-            data = _convert_parameters(skill.action, given["data"])
+            data = _convert_parameters(skill.action, recall_value(given["data"]))
             objects = await self._load_objects(skill.function, given, policy)
         except (ForethoughtError, InputError) as error:
             return Attempt(ActionResult.failed(str(error)), begun=False)
@@ -227,7 +236,8 @@ class WorldActivities:
 
     def _make_context(self, given: Mapping[str, Any], notes: Notes, aborted: asyncio.Event) -> Context:
         memory = Memory(max(given["capacity"], 1))
-        for key, value in given["memory"]:
+        known = {key: recall_value(value) for key, value in given["memory"]}
+        for key, value in known.items():
             memory.restore(key, value)
 
         def remember(key: str, value: Any, relevance: float = 0.0, *, step: str = "") -> None:
@@ -237,7 +247,7 @@ class WorldActivities:
         memory.listen(remember)
         client = None if self._client is None else self._client.for_run(given["asked"])
         deps = Deps(None, self.world.make_deps)
-        deps.run, deps.read_memory = given["run"], lambda: dict(given["memory"])
+        deps.run, deps.read_memory = given["run"], lambda: dict(known)
         return Context(
             plan=given["plan"],
             run=given["run"],
@@ -247,7 +257,7 @@ class WorldActivities:
             key=given["key"],
             token=int(activity.info().started_time.timestamp() * 1000),
             memory=memory.of_step(given["step"]),
-            results=given["results"],
+            results=recall_value(given["results"]),
             undoes=tuple(given["undoes"]),
             aborted=aborted,
             model=None if client is None else client.for_step(notes.asked.append),
@@ -296,7 +306,7 @@ class WorldActivities:
         policy = _read_policy(given["policy"], self.world.policy_of(given["action"]))
         context = self._make_context(given, Notes(), asyncio.Event())
         try:
-            data = _convert_parameters(self.world.model.actions[given["action"]], given["data"])
+            data = _convert_parameters(self.world.model.actions[given["action"]], recall_value(given["data"]))
             objects = await self._load_objects(function, given, policy)
         except ForethoughtError as error:
             return str(error)
@@ -332,10 +342,12 @@ class WorldActivities:
         action = self.world.model.actions[record.step.action]
         parameters = tuple([each for each in action.data if each.name in given["parameters"]])
         try:
-            request = FillRequest(record, action, parameters, _convert_parameters(action, given["values"]), state)
+            request = FillRequest(
+                record, action, parameters, _convert_parameters(action, recall_value(given["values"])), state
+            )
             with contain_errors():
                 found = check_fillings(await _work_until_cancelled(_await(self._fill(request))))
-            return make_plain(asdict(found))
+            return make_plain(asdict(found) | {"values": keep_values(found.values)})
         except Exception as error:  # noqa: BLE001 - whoever fills parameters may raise anything
             return {"raised": describe_error(error)}
 
@@ -343,7 +355,11 @@ class WorldActivities:
     async def plan(self, given: dict[str, Any]) -> dict[str, Any]:
         """Search for a plan; return it with the soft goals that it gives up, or why there is `no_plan`."""
         stated, called_off = ActionPlan.model_validate(given["plan"]), threading.Event()
-        options: dict[str, Any] = {"memory": given["memory"], "model": given["model"], "pricing": self.pricing}
+        options: dict[str, Any] = {
+            "memory": recall_value(given["memory"]),
+            "model": given["model"],
+            "pricing": self.pricing,
+        }
 
         def search() -> dict[str, Any]:
             problem, planning = stated.problem(self.world.model), read_value(given["search"])

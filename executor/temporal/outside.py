@@ -38,12 +38,21 @@ from executor.plans.created_objects import Bindings
 from executor.recovery.ask_people import Request
 from executor.temporal.activities import WorldActivities, write_outline, write_policy
 from executor.temporal.shared_limits import RunLimits
-from executor.temporal.value_data import Entry, make_plain, pack_entries, read_answer, read_value, write_value
+from executor.temporal.value_data import (
+    Entry,
+    keep_values,
+    make_plain,
+    pack_entries,
+    read_answer,
+    read_result,
+    read_value,
+    write_value,
+)
 from executor.tools.context import Context, Outline
 from executor.tools.entities import Entities
+from executor.tools.kept_values import recall_value
 from executor.tools.observers import Observer
 from executor.tools.results import ActionResult, Metrics, Wait
-from executor.tools.returned_values import restore_result
 from executor.tools.step_policy import ExecutionPolicy
 from executor.tools.world import World
 from planner.errors import ForethoughtError
@@ -256,11 +265,11 @@ class ActivityPerformer(Performer):
             "key": made.key,
             "objects": given,
             "kinds": {each: objects.types_of(objects.plan_name(each)) for each in given.values()},
-            "data": {name: each for name, each in arguments.items() if name not in given},
+            "data": keep_values({name: each for name, each in arguments.items() if name not in given}),
             "policy": write_policy(policy),
-            "memory": [[key, made.memory.get(key)] for key in made.memory if is_told],
+            "memory": [[key, keep_values(made.memory.get(key))] for key in made.memory if is_told],
             "capacity": self.setup.capacity,
-            "results": results | {name: made.results[name] for name in latest},
+            "results": keep_values(results | {name: made.results[name] for name in latest}),
             "undoes": made.undoes,
             "asked": self.state.spent.asked,
             "duration": made.duration,
@@ -271,16 +280,16 @@ class ActivityPerformer(Performer):
     def _read(self, told: Mapping[str, Any], made: Context, changed: Changed) -> Attempt:
         """Tell the run what the handler did to it, and return the attempt."""
         for values, by in told["changed"]:
-            changed(values, by)
+            changed(recall_value(values), by)
         for key, value, relevance in told["memory"]:
-            made.memory.set(key, value, relevance=relevance)
+            made.memory.set(key, recall_value(value), relevance=relevance)
         for metrics in told["asked"]:
             self.note_model_call(made.step, metrics)
         for reason in told["replanning"]:
             made.request_replanning(reason)
         wait = told["wait"]
         return Attempt(
-            restore_result(told["result"]),
+            read_result(told["result"]),
             None if wait is None else Wait(**wait),
             None if told["raised"] is None else RuntimeError(told["raised"]),
             told["doubt"],
@@ -407,14 +416,21 @@ def make_filler(entries: Sequence[Entry], model: str | None, capacity: int) -> F
             "entries": pack_entries(entries),
             "step": request.record.id,
             "parameters": [each.name for each in request.parameters],
-            "values": request.values,
+            "values": keep_values(request.values),
             "model": model,
             "capacity": capacity,
         }
         told = await _ask("fill", make_plain(given), f"fill {request.record.step}")
         if "raised" in told:
             raise ForethoughtError(told["raised"])
-        return Fillings(**{**told, "metrics": Metrics(**told["metrics"]), "known": tuple(told["known"])})
+        return Fillings(
+            **{
+                **told,
+                "values": recall_value(told["values"]),
+                "metrics": Metrics(**told["metrics"]),
+                "known": tuple(told["known"]),
+            }
+        )
 
     return fill
 

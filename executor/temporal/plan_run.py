@@ -60,11 +60,19 @@ from executor.temporal.outside import (
 from executor.temporal.recorded_world import is_described, restore_world
 from executor.temporal.run_events import WORKFLOW
 from executor.temporal.shared_limits import RunLimits
-from executor.temporal.value_data import Entry, make_plain, pack_entries, read_value, unpack_entries, write_value
+from executor.temporal.value_data import (
+    Entry,
+    pack_entries,
+    read_result,
+    read_value,
+    unpack_entries,
+    write_result,
+    write_value,
+)
 from executor.tools.context import Memory
-from executor.tools.json_data import data_of, dump_json, load_json
+from executor.tools.json_data import dump_json, load_json
+from executor.tools.kept_values import recall_value
 from executor.tools.results import ActionResult
-from executor.tools.returned_values import restore_result
 from planner.errors import ForethoughtError
 from planner.model import Atom
 
@@ -176,12 +184,12 @@ class _News:
     @classmethod
     def read(cls, told: Mapping[str, Any]) -> _News:
         """Read what `TemporalRun.take_up`, or `write`, has written."""
-        results = {step: restore_result(result) for step, result in told["results"].items()}
+        results = {step: read_result(result) for step, result in told["results"].items()}
         return cls(dict(told["answers"]), results, _read_facts(told["facts"]), told["aim"])
 
     def write(self) -> dict[str, Any]:
         """Return the news as data."""
-        results = {step: make_plain(data_of(result)) for step, result in self.results.items()}
+        results = {step: write_result(result) for step, result in self.results.items()}
         facts = [[write_value(fact), holds] for fact, holds in self.facts.items()]
         return {"answers": self.answers, "results": results, "facts": facts, "aim": self.aim}
 
@@ -221,7 +229,7 @@ class PlanRun:
         """Carry out a plan to its end."""
         search_by(search_by_activity)
         self._entries += unpack_entries(given["entries"])
-        self._early |= {event: restore_result(result) for event, result in given["early"].items()}
+        self._early |= {event: read_result(result) for event, result in given["early"].items()}
         self._limits.claims |= given.get("claims", {})
         self._news = _News.read(given["news"]) if given.get("news") else None
         self._is_called_off |= given.get("called_off", False)
@@ -413,7 +421,7 @@ class PlanRun:
         workflow.continue_as_new({
             **given,
             "entries": pack_entries(self._entries),
-            "early": {event: make_plain(data_of(result)) for event, result in (early | self._early).items()},
+            "early": {event: write_result(result) for event, result in (early | self._early).items()},
             "claims": self._limits.claims,
             "parked": parked,
             "news": None if news is None else news.write(),
@@ -495,7 +503,7 @@ class PlanRun:
         for question, answer in told["answers"].items():
             run.check_answer(question, answer)
         for step, result in told["results"].items():
-            run.read_result_for(step, restore_result(result))
+            run.read_result_for(step, read_result(result))
         if told["aim"] is not None and run.state.is_undoing:
             raise RunError(f"the run {run.id!r} keeps its goal: it undoes what was done", hint="start another one")
 
@@ -515,7 +523,7 @@ class PlanRun:
     @workflow.update
     def announce(self, event: str, result: dict[str, Any]) -> int:
         """Complete all steps that wait for `event`, or else the first that will; return how many wait."""
-        restored = restore_result(result)
+        restored = read_result(result)
         if self._is_misfit:
             self._early[event] = restored
             return 0
@@ -552,7 +560,7 @@ class PlanRun:
 
 def _begin(run: WorkflowRun, made: PreparedPlan, given: Mapping[str, Any]) -> None:
     """Emit the first events of a run."""
-    plan, values = run.state.plan, Memory.from_dict(given["memory"], given["capacity"]).to_dict()
+    plan, values = run.state.plan, Memory.from_dict(recall_value(given["memory"]), given["capacity"]).to_dict()
     told = plan.model_dump(mode="json"), plan.model, values, run.state.domain.name
     world = given.get("label", given["world"])
     run.emit(RunStarted(run.id, *told, occasion=given["occasion"], again=tuple(given["again"]), world=world))

@@ -49,9 +49,17 @@ from executor.temporal.recorded_world import describe_world
 from executor.temporal.run_events import WORKFLOW, read_entries
 from executor.temporal.temporal_journal import list_runs
 from executor.temporal.temporal_worker import TemporalWorker, check_learned, name_queue
-from executor.temporal.value_data import Entry, make_plain, pack_entries, unpack_entries, write_value
+from executor.temporal.value_data import (
+    Entry,
+    keep_values,
+    make_plain,
+    pack_entries,
+    unpack_entries,
+    write_result,
+    write_value,
+)
 from executor.tools.context import CAPACITY, Memory
-from executor.tools.json_data import data_of, load_json
+from executor.tools.json_data import load_json
 from executor.tools.results import ActionResult
 from executor.tools.world import World
 from planner.errors import ForethoughtError, InputError, NoPlan, PlanError
@@ -235,7 +243,7 @@ class TemporalExecutor:
         try:
             await self.client.start_workflow(
                 WORKFLOW,
-                make_plain(self._describe(run) | given | {"mark": mark}),
+                make_plain(self._describe(run) | given | {"memory": keep_values(given["memory"]), "mark": mark}),
                 id=run,
                 task_queue=self.queue,
                 task_timeout=self.task_timeout,
@@ -578,7 +586,7 @@ class TemporalRun:
 
 def _write_result(result: Any) -> dict[str, Any]:
     """Return a result from outside as data; raises `InputError` for an invalid one."""
-    return make_plain(data_of(result if isinstance(result, ActionResult) else check_result(result)))
+    return write_result(result if isinstance(result, ActionResult) else check_result(result))
 
 
 def _is_passing(error: BaseException) -> bool:

@@ -19,8 +19,11 @@ from typing import Any, Final
 
 from executor.events.fluent_values import read_number
 from executor.plans.created_objects import name_of
-from executor.tools.json_data import dump_json, load_json
+from executor.tools.json_data import data_of, dump_json, load_json
+from executor.tools.kept_values import Keeper, recall_value
 from executor.tools.observers import CANNOT_SAY, Facts, Seen, as_comparable_version
+from executor.tools.results import ActionResult
+from executor.tools.returned_values import restore_result
 from planner.errors import InputError
 from planner.language.declare.marks import Entity
 from planner.model.arithmetic import show_number
@@ -179,3 +182,23 @@ def make_plain(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of `data` as plain JSON data, in the form that a journal would keep."""
     found: dict[str, Any] = load_json(dump_json(data))
     return found
+
+
+_OF_USERS: Final = ("data", "values", "created", "found")
+"""The fields of a result that hold values of whoever carries steps out."""
+
+
+def write_result(result: ActionResult) -> dict[str, Any]:
+    """Return `result` as JSON data, in which the values of users keep their types."""
+    found = data_of(result)
+    return make_plain(found | {name: keep_values(found[name]) for name in _OF_USERS if found[name] is not None})
+
+
+def read_result(told: Mapping[str, Any]) -> ActionResult:
+    """Return the result that `write_result` wrote."""
+    return restore_result({**told, **{name: recall_value(told[name]) for name in _OF_USERS if name in told}})
+
+
+def keep_values(values: Any) -> Any:
+    """Return values of users as JSON data, from which `recall_value` makes them again; see `Keeper`."""
+    return Keeper().keep(values)

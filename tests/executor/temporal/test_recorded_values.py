@@ -1,22 +1,27 @@
 """What a history keeps reads back as it was, and can become nothing but records of ours."""
 
 import json
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 
-from executor import CANNOT_SAY, ExecutionPolicy, Facts, Seen, World
+from executor import CANNOT_SAY, ActionResult, ExecutionPolicy, Facts, Seen, World
 from executor.recovery.recovery_policy import Recovery
 from executor.temporal.recorded_world import describe_world, restore_world
 from executor.temporal.value_data import (
+    keep_values,
     pack_entries,
     read_answer,
+    read_result,
     read_value,
     unpack_entries,
     write_answer,
+    write_result,
     write_value,
 )
+from executor.tools.kept_values import recall_value
 from planner import Domain, Entity, patch, solve
 from planner.errors import InputError
 from planner.model import Atom
@@ -125,3 +130,11 @@ def test_the_version_is_that_of_what_the_domain_declares():
     first, second, third = (describe_world(World(each))["version"] for each in (make_domain(), make_domain(), other))
     assert first == second
     assert first != third
+
+
+def test_values_of_users_keep_their_types():
+    values = {"day": date(2026, 11, 30), "slip": b"No. 7", "price": Decimal("60.00"), "rows": (1, {"a": {2}})}
+    result = ActionResult(data=values, values={"slip": b"No. 8"}, observed=("paid",))
+    read = read_result(keep(write_result(result)))
+    assert (read.data, read.values, read.observed) == (values, {"slip": b"No. 8"}, ("paid",))
+    assert recall_value(keep(keep_values(values))) == values
