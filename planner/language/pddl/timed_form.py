@@ -260,7 +260,7 @@ def _compile_deadlines(found: Problem, problem: Problem) -> TimedForm:
         found,
         domain=replace(domain, predicates=predicates, actions=actions),
         initial=tuple(initial),
-        goal=Goal(conjunction(goal)),
+        goal=Goal(conjunction(goal), found.goal.soft),
         timed=tuple(sorted(timed, key=lambda each: each.time)),
     )
     return TimedForm(written, tuple(added))

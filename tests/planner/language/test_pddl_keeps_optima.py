@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from planner import Plan, Problem, Status, Step, load, read_documents, solve, validate
+from planner import Domain, Plan, Problem, Status, Step, load, read_documents, solve, validate
 from planner.cli import main
 from planner.errors import UnsupportedError
 from planner.language.pddl.export import Export, export
@@ -241,3 +241,13 @@ def test_the_command_says_where_steps_come_later(
     other = solve(load(tmp_path / "domain.pddl", tmp_path / "problem.pddl"), time_limit=60)
     assert own.status is other.status is Status.OPTIMAL
     assert other.expect_plan().cost - own.expect_plan().cost == Decimal(later)
+
+
+@pytest.mark.parametrize("more", [{"deadline": 9}, {"due": {"there": 9}}])
+def test_soft_goals_beside_deadlines_are_refused_and_not_lost(more: dict[str, Any]) -> None:
+    domain = Domain("road")
+    domain.action("go", provides=["there"], duration=4)
+    domain.action("wave", provides=["greeted"])
+    problem = domain.problem(goal={"hard": "there", "soft": {"greeted": 5}}, **more)
+    with pytest.raises(UnsupportedError, match="soft goals"):
+        export(problem)
