@@ -24,14 +24,17 @@ from planner.model import TRUE, Atom, Problem
 from planner.model.actions import Action, DurationRange, Moment
 from planner.model.problem import COST, NumericMetric
 
+MOST_STEPS = 10
+"""Steps of the longest sequence that is looked at: where costs are functions, there are states without end."""
+
 
 @dataclass(frozen=True)
 class Optimum:
-    """The least charge, and a plan of it as atoms; in time also the makespan."""
+    """The least charge, and a plan of it as atoms; in time with the start and the duration of each step."""
 
     charge: Fraction
     steps: tuple[Atom, ...]
-    makespan: Fraction | None = None
+    times: tuple[tuple[Fraction, Fraction], ...] = ()
 
 
 def optimum(problem: Problem | HtnProblem) -> Optimum | None:
@@ -110,6 +113,8 @@ def best_sequence(world: World, start: State, network: Network) -> Optimum | Non
         charge = price.charge(node.state, node.cost, Fraction(0))
         if lost is not None and (best is None or charge + lost < best.charge):
             best = Optimum(charge + lost, steps)
+        if len(steps) == MOST_STEPS or (best is not None and charge - price.most_gain(node.state) >= best.charge):
+            continue
         for ground, place in network.choices(world, node.state, node.done):
             after = follow(world, node, ground)
             if after is None or not may_go_on(world, after.kept):
@@ -119,7 +124,7 @@ def best_sequence(world: World, start: State, network: Network) -> Optimum | Non
             key = after if counts_both else replace(after, cost=Fraction(0))
             if key not in least or worth < least[key]:
                 least[key] = worth
-                heapq.heappush(queue, (worth, next(fresh), after, (*steps, ground.head)))
+                heapq.heappush(queue, (worth, next(fresh), after, (*steps, ground.step)))
     return best
 
 
@@ -130,7 +135,7 @@ def follow(world: World, node: Node, ground: Ground) -> Node | None:
         return None
     if len(state.created) + len(action.creates) > MOST_CREATED:
         return None
-    cost = world.amounts(action.cost, state, binding)
+    cost = world.cost(ground, state)
     uses = {name: world.amounts(terms, state, binding) for name, terms in action.uses.items()}
     state = replace(state, created=(*state.created, *ground.made))
     effects = [((), action.provides, action.modifies, action.numbers, ())]

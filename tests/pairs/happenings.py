@@ -45,6 +45,7 @@ from planner.model.actions import DurationRange
 SEPARATION = Fraction(1, 1000)
 EARLY = ("-=", "/=")
 TOUCHING = Fraction(0)
+Found = tuple[Fraction, tuple[Atom, ...], tuple[tuple[Fraction, Fraction], ...]]
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,8 @@ class Node:
     ends: tuple[int, ...] = ()
     running: tuple[Running, ...] = ()
     heads: tuple[Atom, ...] = ()
+    steps: tuple[Atom, ...] = ()
+    spans: tuple[tuple[int, int], ...] = ()
     done: frozenset[int] = frozenset()
     begun: frozenset[int] = frozenset()
     events: int = 0
@@ -96,8 +99,8 @@ class Node:
     places: dict[int | None, int] = field(default_factory=dict)
 
 
-def best_in_time(world: World, start: State, network: Network) -> tuple[Fraction, tuple[Atom, ...], Fraction] | None:
-    """Return the least charge with the steps and the makespan of a plan; None where there is no plan."""
+def best_in_time(world: World, start: State, network: Network) -> Found | None:
+    """Return the least charge, the steps of a plan, and their starts and durations; None where there is no plan."""
     return Timeline(world, network).search(start)
 
 
@@ -136,7 +139,7 @@ class Timeline:
                     queue += atoms_of(axiom.condition, dict(zip(axiom.head.args, atom.args, strict=True)))
         return frozenset(found)
 
-    def search(self, start: State) -> tuple[Fraction, tuple[Atom, ...], Fraction] | None:
+    def search(self, start: State) -> Found | None:
         fresh = count()
         kept = look_all(self.world, tuple([Kept() for _ in self.problem.constraints]), state=start)
         reached = tuple([0 if self.world.holds(each.condition, start) else None for each in self.problem.due])
@@ -147,7 +150,8 @@ class Timeline:
         while queue:
             worth, _, node, complete = heapq.heappop(queue)
             if complete:
-                return worth, node.heads, self.makespan(node)
+                spans = [(node.times[begin], node.times[end] - node.times[begin]) for begin, end in node.spans]
+                return worth, node.steps, tuple(spans)
             charge = self.finish(node)
             if charge is not None:
                 heapq.heappush(queue, (charge, next(fresh), node, True))
@@ -202,7 +206,7 @@ class Timeline:
             return
         if len(state.created) + len(action.creates) > MOST_CREATED:
             return
-        cost = self.world.amounts(action.cost, state, binding)
+        cost = self.world.cost(ground, state)
         uses = {name: self.world.amounts(terms, state, binding) for name, terms in action.uses.items()}
         holds = {name: self.world.amounts(terms, state, binding) for name, terms in action.holds.items()}
         if cost is None or any(each is None for each in (*uses.values(), *holds.values())):
@@ -229,7 +233,16 @@ class Timeline:
             kept = look_all(self.world, after.kept, step=ground.head)
             if not may_go_on(self.world, kept):
                 continue
-            yield replace(after, heads=heads, begun=begun, done=done, spent=spent, cost=total, kept=kept)
+            yield replace(
+                after,
+                heads=heads,
+                steps=(*node.steps, ground.step),
+                begun=begun,
+                done=done,
+                spent=spent,
+                cost=total,
+                kept=kept,
+            )
 
     def durations(self, ground: Ground, state: State) -> Iterator[tuple[Fraction, Fraction | None]]:
         """Yield the ranges of durations: whole numbers where an effect depends on the duration."""
@@ -288,6 +301,7 @@ class Timeline:
         after = self.append(node, happening, variable, extra, add_run(self.world, apply(change, state), ground.head))
         if after is not None:
             after.ends = (*after.ends, variable)
+            after.spans = (*after.spans, (variable, variable))
             after.places = {**node.places, place: variable}
         return after
 
@@ -330,6 +344,7 @@ class Timeline:
         if after is None:
             return None
         after.ends = (*after.ends, end)
+        after.spans = (*after.spans, (begin, end))
         after.places = {**node.places, place: end}
         after.running = (*after.running, Running(ground, place, end, low, happening))
         after.held = {name: node.held.get(name, Fraction(0)) + holds.get(name, 0) for name in {*node.held, *holds}}

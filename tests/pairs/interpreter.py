@@ -14,6 +14,7 @@ from typing import Any
 from planner.model import OPEN, And, Atom, Equals, Exists, Forall, Imply, Not, Or, Problem
 from planner.model.actions import Action, NumericEffect, When
 from planner.model.formulas import Arithmetic, Comparison
+from planner.model.problem import Metric
 
 RELATIONS: dict[str, Callable[[Fraction, Fraction], bool]] = {
     "<": lambda a, b: a < b,
@@ -47,6 +48,11 @@ class Ground:
     def head(self) -> Atom:
         """The step as an atom, without created objects."""
         return Atom(self.action.name, tuple([self.binding[each.name] for each in self.action.parameters]))
+
+    @property
+    def step(self) -> Atom:
+        """The step as an atom, with the objects that it creates after its arguments."""
+        return Atom(self.action.name, (*self.head.args, *[name for name, _ in self.made]))
 
     @property
     def made(self) -> tuple[tuple[str, str], ...]:
@@ -170,6 +176,12 @@ class World:
         """Return the sum of `terms`; None where one is undefined."""
         found = [self.value(each, state, binding) for each in terms]
         return None if any(each is None for each in found) else sum((each for each in found if each), Fraction(0))
+
+    def cost(self, ground: Ground, state: State) -> Fraction | None:
+        """Return what the step costs: 1 where plans are compared by their lengths; None where a value is undefined."""
+        if self.problem.metric is Metric.LENGTH:
+            return Fraction(1)
+        return self.amounts(ground.action.cost, state, ground.binding)
 
     def change(
         self,

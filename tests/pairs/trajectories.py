@@ -14,6 +14,8 @@ from planner.model.actions import Constraint, ConstraintKind, Done
 from planner.model.formulas import Arithmetic
 from planner.model.problem import NumericMetric
 
+MOST_GAIN = Fraction(10_000)
+"""What a plan gains at most of a function without an upper bound: more than any plan here does."""
 TOTAL_COST, TOTAL_TIME = Atom("total-cost"), Atom("total-time")
 
 
@@ -118,7 +120,8 @@ class Price:
         now, gain = dict(state.values), Fraction(0)
         for term, weight in self.weights.items():
             if weight < 0 and term not in (TOTAL_COST, TOTAL_TIME):
-                gain += -weight * (Fraction(self.world.domain.functions[term.predicate].high) - now[term])
+                high = self.world.domain.functions[term.predicate].high
+                gain += MOST_GAIN if high is None else -weight * (Fraction(high) - now[term])
         return gain
 
     @property
