@@ -116,6 +116,8 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
     """
     if not is_in_time(problem):
         return None
+    if has(problem.classical, Construct.CREATION):
+        return unsupported_result(f"{Construct.CREATION.value} in a problem with tasks in time")
     if not has(problem.classical, Construct.SOFT_GOALS, Construct.BUDGETS, *CONSTRAINED):
         return _plan_sequences(problem, options, answer)
     from htn.compilations.parts_in_time import plan_parts_in_time

@@ -79,7 +79,11 @@ def rule_sizes(problem: Problem) -> dict[str, int]:
     for action in domain.actions.values():
         created = [Variable(name, (kind,)) for name, kind in action.creates.items()]
         variables = (*action.parameters, *created, *(each for when in action.when for each in when.variables))
-        scopes.append((variables, [action.requires, *(when.requires for when in action.when)]))
+        moments = (action.at_start, action.at_end)
+        whens = (*action.when, *(when for moment in moments for when in moment.when))
+        variables = (*variables, *(each for moment in moments for when in moment.when for each in when.variables))
+        conditions = [action.requires, action.throughout, *(moment.requires for moment in moments)]
+        scopes.append((variables, [*conditions, *(when.requires for when in whens)]))
     return {
         kind: max(1, *(sum(types.is_a((kind,), each.types) for each in _variables(*scope)) for scope in scopes))
         for kind in created_types(domain.actions.values())

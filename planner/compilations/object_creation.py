@@ -197,6 +197,7 @@ class _ActionCompiler:
         requires = self.guards.condition(action.requires, action.parameters)
         when = tuple([self.guards.effect(effect) for effect in action.when])
         after = tuple([pad_pattern(pattern, self.declared[pattern.predicate]) for pattern in action.after])
+        action = self._guard_moments(action) if action.has_moments else action
         if not action.creates:
             return replace(action, requires=requires, when=when, after=after)
         needs, provides, chains = self._birth(action)
@@ -211,6 +212,18 @@ class _ActionCompiler:
             uses={name: _costs_of_declared(terms, len(action.parameters)) for name, terms in action.uses.items()},
             creates={},
         )
+
+    def _guard_moments(self, action: Action) -> Action:
+        """Return `action` with guards in what it requires and changes at its start, throughout and at its end."""
+        start, end = [
+            replace(
+                each,
+                requires=self.guards.condition(each.requires),
+                when=tuple([self.guards.effect(effect) for effect in each.when]),
+            )
+            for each in (action.at_start, action.at_end)
+        ]
+        return replace(action, throughout=self.guards.condition(action.throughout), at_start=start, at_end=end)
 
     def _birth(self, action: Action) -> tuple[list[Formula], list[Literal], list[When]]:
         """Return conditions and effects on the created objects, and the effects that free the next placeholders."""

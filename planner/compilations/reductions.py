@@ -135,6 +135,10 @@ def _plan_parts_in_time(problem: Problem, options: SolveOptions, answer: Solve) 
         solve_with_wishes_in_time,
     )
 
+    if creates_objects(problem.domain):
+        from planner.compilations.creation_in_time import solve_with_creation_in_time
+
+        return solve_with_creation_in_time(problem, options, answer, solve)
     if 0 < len(problem.wishes) <= MOST_CHOSEN:
         return solve_with_wishes_in_time(problem, options, solve)
     if has(problem, Construct.BUDGETS):

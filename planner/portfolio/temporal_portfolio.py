@@ -26,7 +26,6 @@ from planner.jit.library import Call
 from planner.lightweight import Final, dataclass, field, replace
 from planner.limits import STOPS, stop_reason
 from planner.model.arithmetic import as_number, evaluate, exact_value
-from planner.model.domain import creates_objects
 from planner.model.formulas import Number, functions_in
 from planner.model.problem import TOTAL_COST, Metric, NumericMetric, Problem
 from planner.model.timing import TOTAL_TIME
@@ -121,7 +120,6 @@ def refuse_in_time(problem: Problem, options: SolveOptions) -> Result | None:
         f"the search {options.search!r}": options.search is not None,
         f"the heuristic {options.heuristic!r}": options.heuristic is not None,
         "plain search": options.plain,
-        "actions that create objects": creates_objects(problem.domain),
     }
     found = next((what for what, there in refused.items() if there), None)
     return None if found is None else unsupported_result(f"{found} in a problem in time")

@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby, pairwise
 
+from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, Location, PlanError
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import DURATION
@@ -84,7 +85,8 @@ class TimedReplay:
     """Replays the happenings of one plan; `find_fault` says what is wrong with it."""
 
     def __init__(self, problem: Problem, steps: Sequence[Step], times: Sequence[StepTime]) -> None:
-        self.problem = problem
+        self._declared = problem
+        self.problem = problem = for_steps(problem, steps)
         self.snap = make_snap_problem(problem)
         self.simulation = Simulation(self.snap.problem)
         self._steps = tuple(steps)
@@ -126,7 +128,9 @@ class TimedReplay:
             return Verdict(valid=False, cost=cost, reason=f"the plan claims cost {claimed}, and it costs {cost}")
         forgone = [wish for wish in self.problem.goal.soft if not self.simulation.holds(wish.condition)]
         constraints = [] if self._monitors is None else self._monitors.forgone
-        return Verdict(valid=True, cost=cost, forgone=(*forgone, *constraints))
+        pairs = zip(self._declared.wishes, self.problem.wishes, strict=True)
+        lost = (*forgone, *constraints)
+        return Verdict(valid=True, cost=cost, forgone=tuple([wish for wish, guarded in pairs if guarded in lost]))
 
     def _find_misfit(self) -> Verdict | None:
         """Return the verdict on a step that is no instance of an action, or whose times are none."""
@@ -336,7 +340,7 @@ class TimedReplay:
     def price(self) -> Plan:
         """Return the replayed plan with the costs of its steps, and what the metric charges for its times."""
         steps = [replace(step, cost=exact(cost)) for step, cost in zip(self._steps, self._costs, strict=True)]
-        return Plan(tuple(steps), self.problem, times=self._times, time_cost=self._find_time_cost())
+        return Plan(tuple(steps), self._declared, times=self._times, time_cost=self._find_time_cost())
 
     def _find_time_cost(self) -> Number:
         late = [
@@ -399,6 +403,7 @@ def in_turn(problem: Problem, steps: Sequence[Step]) -> Plan:
 
     A step whose duration has no value lasts no time; the verdict on the plan says so.
     """
+    declared, problem = problem, for_steps(problem, steps)
     snap = make_snap_problem(problem)
     simulation = Simulation(snap.problem)
     times: list[StepTime] = []
@@ -416,4 +421,4 @@ def in_turn(problem: Problem, steps: Sequence[Step]) -> Plan:
                     simulation.apply(happening)
         times.append(StepTime(exact(now), lasting))
         now = now + lasting + SEPARATION
-    return price_plan(Plan(tuple(steps), problem, times=tuple(times)))
+    return price_plan(Plan(tuple(steps), declared, times=tuple(times)))
