@@ -56,6 +56,8 @@ class Service(Enum):
 
     SEARCH = "search"
     PLAIN_SEARCH = "plain search"
+    TIME = "plans in time"
+    TASK_TIME = "plans of tasks in time"
     TASK_SEARCH = "search for decompositions"
     CANDIDATES = "candidates"
     TASK_CANDIDATES = "candidates of tasks"
@@ -79,6 +81,8 @@ REFUSED_BY: Final[Mapping[Service, frozenset[Construct]]] = MappingProxyType(
         Service.PLAIN_SEARCH: frozenset(
             [Construct.CREATION, Construct.UNKNOWN, Construct.UNKNOWN_NUMBERS, Construct.BUDGETS, Construct.DEADLINE]
         ),
+        Service.TIME: frozenset(),
+        Service.TASK_TIME: frozenset([Construct.CREATION]),
         Service.TASK_SEARCH: _WHOLE.difference([Construct.UNKNOWN, Construct.BUDGETS]),
         Service.CANDIDATES: frozenset([Construct.UNKNOWN, Construct.UNKNOWN_NUMBERS]),
         Service.TASK_CANDIDATES: frozenset([Construct.CREATION, Construct.UNKNOWN, Construct.DEADLINE]),

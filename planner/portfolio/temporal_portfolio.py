@@ -26,6 +26,7 @@ from planner.jit.library import Call
 from planner.lightweight import Final, dataclass, field, replace
 from planner.limits import STOPS, stop_reason
 from planner.model.arithmetic import as_number, evaluate, exact_value
+from planner.model.constructs import Service, name_refused
 from planner.model.formulas import Number, functions_in
 from planner.model.problem import TOTAL_COST, Metric, NumericMetric, Problem
 from planner.model.timing import TOTAL_TIME
@@ -122,6 +123,7 @@ def refuse_in_time(problem: Problem, options: SolveOptions) -> Result | None:
         "plain search": options.plain,
     }
     found = next((what for what, there in refused.items() if there), None)
+    found = found or next(iter(name_refused(problem, Service.TIME)), None)
     return None if found is None else unsupported_result(f"{found} in a problem in time")
 
 

@@ -12,7 +12,8 @@ import pytest
 from planner import Domain, Outcome, Status, at_most, candidates, decide, done, lab, solve
 from planner.errors import UnsupportedError
 from planner.model.constructs import REFUSED_BY, Construct, Service, has
-from planner.model.problem import Problem
+from planner.model.problem import NumericMetric, Problem
+from planner.model.timing import TOTAL_TIME
 from planner.questions.notation import start_whole_in
 from planner.repair.mending import mend
 from planner.repair.patching import patch
@@ -78,6 +79,7 @@ PROBLEMS: dict[Construct, Callable[[], Problem]] = {
 
 SERVICES: dict[Service, Callable[[Problem], Any]] = {
     Service.PLAIN_SEARCH: lambda problem: solve(problem, search="astar", plain=True),
+    Service.TIME: lambda problem: solve(replace(problem, metric=NumericMetric(TOTAL_TIME)), time_limit=20),
     Service.CANDIDATES: candidates,
     Service.POLICIES: decide,
     Service.QUESTIONS: lambda problem: start_whole_in(problem, None, "simplify"),
@@ -87,7 +89,7 @@ SERVICES: dict[Service, Callable[[Problem], Any]] = {
     Service.UNDOING: lambda problem: undo(problem, (), ()),
     Service.UNIFIED_PLANNING: refuse,
 }
-WITHIN = {Service.SEARCH, Service.TASK_SEARCH, Service.TASK_CANDIDATES, Service.TASK_REPAIR}
+WITHIN = {Service.SEARCH, Service.TASK_TIME, Service.TASK_SEARCH, Service.TASK_CANDIDATES, Service.TASK_REPAIR}
 """Services that get problems from which constructs were compiled away before, or tasks."""
 
 

@@ -24,7 +24,11 @@ def test_a_created_object_gets_its_name_in_a_run_in_time() -> None:
     domain.action("close_it", {"k": "ticket"}, requires=about, provides="over", duration=3, tags=["trusted"])
     world = World(domain)
     world.handler("open_it")(lambda o: ActionResult(created={"k": f"T-{o}"}))
-    world.handler("close_it")(lambda k: closed.append(k))
+
+    @world.handler("close_it")
+    def close_it(k: str) -> None:
+        closed.append(k)
+
     problem = domain.problem(
         objects={"a": "order"}, initial=["pending(a)"], goal="over", due={"over": 60}, objective="makespan"
     )
