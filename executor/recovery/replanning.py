@@ -476,7 +476,7 @@ class Replanning:
         fixed = [record.plan for record in self.options.find_fixed()]
         rest = [record.plan for record in kept] if found is None else self._make_plan_steps(found, kept)
         supposes: tuple[str, ...] = self.state.supposes if found is None else ()
-        if found is not None and found.suppositions:
+        if found is not None and (found.suppositions or any(each.supposes for each in rest)):
             texts, supposes = texts_by_step(found.suppositions, len(rest))
             rest = [plan.model_copy(update={"supposes": each}) for plan, each in zip(rest, texts, strict=True)]
         data = tuple([plan.model_dump(mode="json") for plan in (*fixed, *rest)])

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task
+from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Network, Subtask, Task
 from htn.verification.plan_verification import validate
 from planner.compilations import Compiled, object_creation
 from planner.compilations.budgets import budget_spending
@@ -103,8 +103,13 @@ def remove_wishes(plan: Plan, problem: HtnProblem) -> Plan:
     plain = replace(plan, steps=tuple([step for step in plan.steps if step.action in own]), problem=problem)
     if tree is None:
         return plain
-    kept = [place for place, node in enumerate(tree.nodes) if not node.task.predicate.startswith("@")]
-    return replace(plain, tree=tree.keep(kept))
+    return replace(plain, tree=tree.keep(find_own_nodes(tree, problem)))
+
+
+def find_own_nodes(tree: Decomposition, problem: HtnProblem) -> list[int]:
+    """Return the places in `tree` of the nodes whose tasks and actions `problem` has."""
+    own = {**problem.classical.domain.actions, **problem.domain.tasks}
+    return [place for place, node in enumerate(tree.nodes) if node.task.predicate in own]
 
 
 class HtnDriver(Driver):
@@ -185,15 +190,23 @@ class _HtnRounds(CreationRounds):
 
     def check_plan(self, plan: Plan) -> Verdict:
         """Return what the independent checker says about `plan`."""
+        if self.problem.classical.unknown:
+            from htn.verification.supposed_plans import verify_on_suppositions
+
+            return verify_on_suppositions(self.problem, plan)
         return validate(self.problem, plan)
 
     def is_proved(self, steps: int) -> bool:
-        """Return whether the tasks lead to nothing that creates, or cannot be done even with deletes ignored."""
+        """Return whether the tasks lead to nothing that creates, or cannot be done even with deletes ignored.
+
+        Where facts are unknown, that is not looked at.
+        """
         from htn.explain.impossible_tasks import is_impossible
 
-        return self.creates_nothing or (
-            steps == 1 and is_impossible(add_reachable_placeholders(self.problem), self.limits)
-        )
+        if self.creates_nothing:
+            return True
+        is_first = steps == 1 and not self.problem.classical.unknown
+        return is_first and is_impossible(add_reachable_placeholders(self.problem), self.limits)
 
 
 def _reachable_actions(problem: HtnProblem) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from htn.compilations.htn_in_time import is_in_time, schedule_tasks
+from htn.compilations.htn_reductions import find_own_nodes
 from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from planner.compilations.contingent.assumption_based_planning import Frame, is_exact, solve_frame
 from planner.compilations.contingent.knowledge import (
@@ -126,8 +127,7 @@ def _restore(plan: Plan, problem: HtnProblem, asked: Translation, made: Supposin
     steps = tuple([plan.steps[place] for place in kept])
     tree = plan.tree
     if isinstance(tree, Decomposition):
-        own = [place for place, node in enumerate(tree.nodes) if not node.task.predicate.startswith("@")]
-        tree = tree.keep(own).move_steps({place: new for new, place in enumerate(kept)})
+        tree = tree.keep(find_own_nodes(tree, problem)).move_steps({place: new for new, place in enumerate(kept)})
     found = replace(plan, steps=steps, tree=tree, problem=problem)
     if not plan.times:
         return found

@@ -22,7 +22,7 @@ KINDS = [{}, {"careful": True}, {"numbers": False, "constraints": True}, {"const
 @pytest.mark.parametrize("part", share(range(24), 2))
 def test_plans_beside_numbers_and_constraints_work_wherever_what_they_suppose_holds(part) -> None:
     supposing = 0
-    for seed in range(5 * part, 5 * part + 5):
+    for seed in range(3 * part, 3 * part + 3):
         for kind in KINDS:
             problem = draw_problem(seed, **kind)
             supposing += check(problem, solve(problem, time_limit=20), is_careful="careful" in kind)
