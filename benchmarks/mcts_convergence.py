@@ -24,9 +24,10 @@ from planner.errors import ForethoughtError
 from planner.jit import library
 from planner.limits import Limits, never
 from planner.policies.decision import Aim
-from planner.policies.markov_decision_process import Graph, process_of
+from planner.policies.markov_decision_process import Graph
 from planner.policies.policy_mcts import FIRST_SWEEP, Mcts, make_hopes
 from planner.policies.policy_mcts_compiled import CompiledTrials, ProcessBoard
+from planner.policies.process_grounding import process_of
 
 
 def simulations(

@@ -25,8 +25,8 @@ from planner.model import Action, Atom
 from planner.policies.decision import IMPOSSIBLE, Hopes, Hoping
 from planner.policies.lao_star import Check
 from planner.policies.layered_process import LayeredProcess
-from planner.policies.markov_decision_process import Choice, Left, Process, keep_idle_steps
-from planner.policies.processes import process_of
+from planner.policies.markov_decision_process import Choice, Left, Process
+from planner.policies.process_grounding import keep_idle_steps, process_of
 from planner.semantics.turns import names_in
 from planner.task.ground_task import INFINITY, State
 

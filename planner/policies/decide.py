@@ -32,7 +32,7 @@ from planner.policies.policy import Policy
 from planner.policies.policy_extraction import policy_of
 from planner.policies.policy_iteration import find_best_policy
 from planner.policies.policy_mcts import EXPLORATION, make_hopes, search_by_simulations, solve_known_part
-from planner.policies.processes import process_of
+from planner.policies.process_grounding import process_of
 from planner.policies.replanning import search_by_plans
 from planner.problem_kinds import AnyProblem, classical_of, is_other_problem, resolve_problem, service_of
 from planner.semantics.turns import may_last_longer, refused_in_turn
@@ -186,6 +186,8 @@ class Decider:
                 status = Status.UNKNOWN
         elif aim.rewards and policy.success <= 0:
             status = Status.UNKNOWN
+        if status is Status.OPTIMAL and policy.is_ambiguous:
+            status = Status.SOLVED
         return Decision(
             status,
             stopped_by,
@@ -221,6 +223,8 @@ class Decider:
 
     def _explain_status(self, aim: Aim, status: Status, policy: Policy, bounds: Bounds) -> str:
         goal = aim.process.task.unreachable_goal
+        if status is Status.SOLVED and policy.is_ambiguous:
+            return "some states differ in nothing that a policy looks at"
         if status is Status.UNKNOWN and bounds.proved and self._is_open():
             if has(classical_of(self.problem), Construct.UNKNOWN):
                 return "no policy ever comes to know that it has reached the goal"
@@ -242,11 +246,13 @@ class Decider:
         return ""
 
     def _is_validated(self, policy: Policy) -> bool:
-        """Evaluate `policy` on the declared problem; return False where time does not allow it.
+        """Evaluate `policy` on the declared problem; return False where time does not allow it, or it is ambiguous.
 
         Raises `RuntimeError` for different values: that is an internal error.
         """
         try:
+            if policy.is_ambiguous:
+                return False
             worth = evaluate(policy.problem, policy, self.limits.check)
         except LimitReached:
             return False

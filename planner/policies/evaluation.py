@@ -155,7 +155,7 @@ def classical_world_of(problem: Problem) -> World:
         return TimedWorld(problem)
     problem = make_sequential(problem)
     if has(problem, Construct.UNKNOWN):
-        from planner.policies.belief_states import HiddenWorld
+        from planner.policies.hidden_world import HiddenWorld
 
         return HiddenWorld(problem)
     return ConstrainedWorld(problem) if has(problem, *CONSTRAINED) else World(problem)

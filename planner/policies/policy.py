@@ -78,6 +78,18 @@ class Policy:
         return len(self.nodes)
 
     @property
+    def is_ambiguous(self) -> bool:
+        """Whether two nodes with different steps cannot be told apart by what `node` is given."""
+        steps: dict[tuple[object, ...], Step | None] = {}
+        for node in self.nodes:
+            left = tuple(sorted(node.left.items()))
+            values = _key_of(self.nodes[0].values, node.values)
+            key = node.facts, node.unknown, values, node.tasks, node.time, left
+            if steps.setdefault(key, node.step) != node.step:
+                return True
+        return False
+
+    @property
     def beyond_facts(self) -> str:
         """What a follower must tell beside facts, values and budgets, in words; "" where that is all."""
         classical = classical_of(self.problem)

@@ -14,15 +14,8 @@ from planner.model import COST, Number, Problem
 from planner.model.arithmetic import exact_value
 from planner.plan import Step
 from planner.policies.layered_process import LayeredProcess
-from planner.policies.markov_decision_process import (
-    EMPTY,
-    Choice,
-    Left,
-    Process,
-    Purse,
-    ground_process,
-    keep_idle_steps,
-)
+from planner.policies.markov_decision_process import EMPTY, Choice, Left, Process, Purse
+from planner.policies.process_grounding import ground_process, keep_idle_steps
 from planner.semantics.numeric_state import Values
 from planner.semantics.turns import Clock, Turns, refused_in_turn
 from planner.task.ground_task import State

@@ -14,8 +14,8 @@ from planner.jit import library
 from planner.limits import Limits
 from planner.model import COST, TRUE, Goal, SoftGoal
 from planner.policies.decision import Aim, Hopes
-from planner.policies.markov_decision_process import process_of
 from planner.policies.policy_mcts_compiled import CompiledTrials, KernelHopes, ProcessBoard
+from planner.policies.process_grounding import process_of
 
 UNCERTAIN = Features(uncertain=True, decimals=True)
 PLAIN = {name: library.plain(name) for name in library.ENTRIES}

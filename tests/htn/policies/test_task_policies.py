@@ -58,11 +58,7 @@ def test_what_happened_decomposes_the_tasks() -> None:
         state = world.declared.initial
         while (step := world.ask_for_step(policy, state, ())) is not None:
             found = [*world.declared.outcomes(state, step)]
-            chance = rng.random()
-            for share, after in found:
-                chance -= share
-                if chance < 0:
-                    break
+            (after,) = rng.choices([each for _, each in found], [share for share, _ in found])
             if step.action in problem.domain.actions and len(after.remaining) < len(state.remaining):
                 happened.append(step)
             state = after

@@ -16,7 +16,7 @@ from planner.policies.decision import Aim, Hopes, Objective
 from planner.policies.evaluation import Declared
 from planner.policies.lao_star import Bounds, search_all_states, search_promising_states
 from planner.policies.markov_decision_process import Graph
-from planner.policies.processes import process_of
+from planner.policies.process_grounding import process_of
 
 LIMIT = 80
 UNCERTAIN = Features(uncertain=True, decimals=True)

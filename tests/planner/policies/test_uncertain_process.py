@@ -11,7 +11,7 @@ from planner.limits import Limits
 from planner.model.actions import Case
 from planner.model.problem import seal
 from planner.policies.markov_decision_process import NOTHING
-from planner.policies.processes import process_of
+from planner.policies.process_grounding import process_of
 
 
 def bridge(goal="there"):

@@ -13,7 +13,7 @@ from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import OPEN, Case
 from planner.policies.evaluation import Declared
-from planner.policies.processes import process_of
+from planner.policies.process_grounding import process_of
 from planner.task.ground_task import bits
 
 UNCERTAIN = Features(uncertain=True, after=False)
