@@ -79,11 +79,9 @@ class Moments:
             for fact in before.changes(Step(start, step.arguments)).provided
             if fact.predicate not in known.predicates
         ]
-        action, values = self.snap.problem.domain.actions[start], before.world.state.values
-        binding = bind_parameters(action, step)
         numbers = []
-        for effect in [each.substitute(dict(binding)) for each in action.numbers]:
-            amount = values.evaluate(effect.value)
+        for effect in before.numeric_effects(Step(start, step.arguments)):
+            amount = before.world.state.values.evaluate(effect.value)
             if effect.fluent.predicate not in known.functions and amount is not None:
                 key = effect.fluent.predicate, effect.fluent.args
                 old = now.world.state.values.get(key) or 0

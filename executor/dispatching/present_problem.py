@@ -34,7 +34,7 @@ from planner.plan import Step
 from planner.repair.forbidden_steps import actions_of, disable_actions, forbid_actions
 from planner.semantics.durations import SEPARATION
 from planner.semantics.simulation import bind_parameters
-from planner.semantics.snap_actions import split_moments
+from planner.semantics.snap_actions import at_once, split_moments
 
 if TYPE_CHECKING:
     from executor.dispatching.timetable import Timetable
@@ -172,6 +172,7 @@ def _rest_of(action: Action, step: Step, name: str, left: Decimal, whole: Decima
     brought = positive_atoms(action.provides)  # no other step makes the contrary of it
     others = [each for each in end.provides if each not in brought]
     numbers = [_ground_number(each, binding, whole) for each in end.numbers]
+    late = [_ground_effect(at_once(each), binding, whole) for each in end.when if each not in action.at_end.when]
     return Action(
         name,
         requires=_may_begin(name),
@@ -187,9 +188,10 @@ def _rest_of(action: Action, step: Step, name: str, left: Decimal, whole: Decima
             substitute(end.requires, binding),
             (*_ground_literals(others, binding), _done(name)),
             (),
-            tuple([_ground_effect(each, binding, whole) for each in end.when]),
+            tuple([_ground_effect(each, binding, whole) for each in action.at_end.when]),
             tuple(numbers[len(action.numbers) :]),
         ),
+        when=tuple(late),
         numbers=tuple(numbers[: len(action.numbers)]),
         holds={name: tuple([_ground_term(each, binding) for each in terms]) for name, terms in action.holds.items()},
     )

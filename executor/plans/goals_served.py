@@ -27,7 +27,7 @@ from planner.partial_order.causal_links import INITIAL, find_item_orderings, fin
 from planner.partial_order.read_write_sets import find_accesses
 from planner.plan import Plan
 from planner.semantics.condition_solver import Universe
-from planner.semantics.snap_actions import split_moments
+from planner.semantics.snap_actions import at_once, split_moments
 
 MOST_PARTS: Final = 10_000
 """Most instances of a conjunct about all objects; one with more is a single part."""
@@ -108,7 +108,7 @@ def _join_moments(action: Action) -> Action:
         requires=conjunction(required),
         provides=(*start.provides, *end.provides),
         modifies=(*start.modifies, *end.modifies),
-        when=(*start.when, *end.when),
+        when=(*start.when, *map(at_once, end.when)),
         numbers=(*start.numbers, *end.numbers),
         duration=None,
         throughout=TRUE,

@@ -40,7 +40,7 @@ from planner.model.formulas import (
 from planner.model.problem import Metric, Problem
 from planner.semantics.durations import as_seconds, least_term
 from planner.semantics.numeric_state import Values, bounds_on
-from planner.semantics.snap_actions import require_throughout, split_moments, sum_of
+from planner.semantics.snap_actions import at_once, require_throughout, split_moments, sum_of
 from planner.semantics.undefined_values import keep_needed
 
 
@@ -116,7 +116,7 @@ def _join_moments(action: Action, problem: Problem) -> Action:
         *_find_bounds(start, problem),
         *[Comparison(sum_of(terms), "<=", problem.capacity.get(name, 0)) for name, terms in action.holds.items()],
     ]
-    ending = [replace(each, requires=through.regress(each.requires)) for each in end.effects]
+    ending = [at_once(replace(each, requires=through.regress(each.requires))) for each in end.effects]
     kept = [_keep(each, ending, through) for each in start.effects]
     effects = [each for group in kept for each in group] + [replace(each, numbers=()) for each in ending]
     numbers = _join_numbers(start, end, through)

@@ -125,6 +125,7 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "idle-change": ("FT511", "a change at a known time that changes nothing"),
     "ended-at-start": ("FT512", "a fact that an action ends at its start by `provides`, and that others read"),
     "changed-at-end": ("FT513", "a number that an action changes at its end, and that others read"),
+    "condition-at-start": ("FT514", "a condition of an effect that is about the start of a step"),
     "no-method": ("FT601", "no method is for a task"),
     "endless-task": ("FT602", "no choice of methods brings a task to an end"),
     "unused-action": ("FT603", "no method leads to an action"),

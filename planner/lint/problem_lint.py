@@ -47,6 +47,7 @@ from planner.lint.parameter_lint import check_parameters
 from planner.lint.proof_lint import add_causes, check_exclusive_conditions, judge_by_proof
 from planner.lint.role_lint import check_facts, check_roles
 from planner.lint.timed_lint import (
+    check_early_conditions,
     check_ended,
     check_late_numbers,
     check_moments,
@@ -406,7 +407,7 @@ def check_problem(
     limits = limits or Limits()
     source, domain = problem, problem.domain
     times = [*check_time(problem), *check_throughout(domain), *check_kept(domain), *check_moments(domain)]
-    times += [*check_ended(problem), *check_late_numbers(problem)]
+    times += [*check_ended(problem), *check_late_numbers(problem), *check_early_conditions(problem)]
     problem = replace(problem, domain=flatten_moments(problem.domain))
     found = [
         *times,

@@ -31,6 +31,7 @@ from planner.model.formulas import (
     unmarked,
 )
 from planner.model.problem import Problem, is_temporal
+from planner.semantics.changes_to_come import depends_on, find_changing
 from planner.semantics.durations import as_seconds
 from planner.semantics.numeric_state import Values
 from planner.semantics.snap_actions import ends_early, split_moments, sum_of, takes_no_time
@@ -154,6 +155,20 @@ def check_late_numbers(problem: Problem) -> Iterator[Finding]:
                 hint = f"if it is to change at its {moment}, for all to read, write at_{moment}: "
                 hint += f"{{modifies: '{unmarked(effect)}'}}"
                 yield Finding(Level.HINT, "changed-at-end", f"action {name}", message, hint, "modifies", effect.fluent)
+
+
+def check_early_conditions(problem: Problem) -> Iterator[Finding]:
+    """Yield the conditions of effects that are about the start of a declared step, and that others may change."""
+    if not is_temporal(problem):
+        return
+    changing = find_changing(problem)
+    for name, action in problem.domain.actions.items():
+        for when in () if takes_no_time(action) else action.when:
+            if depends_on(when.requires, changing):
+                condition = unmarked(when.requires)
+                message = f"its effect under the condition {condition} depends on the state in which the step begins"
+                hint = "if it is to depend on the state at its end, write it into `when` of at_end"
+                yield Finding(Level.HINT, "condition-at-start", f"action {name}", message, hint, "when", condition)
 
 
 def check_moments(domain: DomainModel) -> Iterator[Finding]:

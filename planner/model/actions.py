@@ -191,13 +191,17 @@ class NumericEffect:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A conditional effect, for all objects of `variables`; `numbers` are its changes of numeric fluents."""
+    """A conditional effect, for all objects of `variables`; `numbers` are its changes of numeric fluents.
+
+    Moments of declared actions have effects at the end of a step, where `begun` held when the step began.
+    """
 
     requires: Formula = TRUE
     provides: tuple[Literal, ...] = ()
     modifies: tuple[Atom, ...] = ()
     variables: tuple[Variable, ...] = ()
     numbers: tuple[NumericEffect, ...] = ()
+    begun: Formula = TRUE
 
     @property
     def written(self) -> tuple[Atom, ...]:
@@ -344,7 +348,8 @@ class Action:
     `duration` is in seconds; without one, steps take no time. Where time is planned, `requires` must hold at the start
     of a step, `throughout` between start and end. What a step ends, it ends at the start: by `modifies`, so that no
     other step reads or writes the items until the end, and by `not …` in `provides`, but for facts that `at_start`
-    provides. What else `provides` and `when` say comes at the end, and so do `numbers`, by amounts of the start.
+    provides. What else `provides` and `when` say comes at the end, and so do `numbers`, by amounts of the start. The
+    conditions of `when` are about the start, too.
     `at_start` and `at_end` say anything else. A step holds the capacities in `holds` from its start to its end.
 
     A step is inapplicable where one of its amounts has no value. Compilations that leave amounts out, or replace them,

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
-from planner.lightweight import dataclass, field
+from planner.lightweight import dataclass, field, replace
 from planner.model.actions import DURATION, Action, Moment, NumericEffect, When, negated_atoms, positive_atoms
-from planner.model.domain import DomainModel, cache_per_domain, conditions_of, numeric_fluents
+from planner.model.domain import DomainModel, cache_per_domain, conditions_of, numeric_fluents, written_predicates
 from planner.model.formulas import (
     OPEN,
     TRUE,
@@ -23,6 +23,7 @@ from planner.model.formulas import (
     Or,
     Term,
     Variable,
+    atoms_in,
     comparisons_in,
     conjunction,
     conjuncts,
@@ -83,6 +84,19 @@ def changing_functions(problem: Problem) -> frozenset[str]:
     return numeric_fluents(problem.domain) | frozenset(timed)
 
 
+def find_changing(problem: Problem) -> frozenset[str]:
+    """Return the predicates and functions that steps, or changes at known times, change."""
+    literals = [literal for effect in problem.timed for literal in effect.provides]
+    timed = [atom.predicate for literal in literals for atom in atoms_in(literal)]
+    return changing_functions(problem) | written_predicates(problem.domain) | frozenset(timed)
+
+
+def depends_on(condition: Formula, names: frozenset[str]) -> bool:
+    """Return whether `condition` mentions any of these predicates and functions."""
+    read = [term for part in comparisons_in(condition) for term in part.functions]
+    return any(atom.predicate in names for atom in (*atoms_in(condition), *read))
+
+
 @dataclass(frozen=True, slots=True)
 class ChangeToCome:
     """A fact `name(args…)` that holds from the start to the end of steps of `action`, which change `fact` at the end.
@@ -102,6 +116,13 @@ class ChangeToCome:
     equalities: tuple[Equals, ...] = ()
     is_counted: bool = False
     direction: Direction | None = None
+    begun: Formula = TRUE
+    variables: tuple[Variable, ...] = ()
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether a conditional effect makes the change."""
+        return self.begun != TRUE or bool(self.variables)
 
     @property
     def mark(self) -> Atom:
@@ -124,7 +145,7 @@ class ChangeToCome:
                     return TRUE
                 choices.append(Not(Equals(known, theirs)))
         others: list[Variable] = []
-        types = {each.name: each.types for each in self.action.parameters}
+        types = {each.name: each.types for each in (*self.action.parameters, *self.variables)}
         for term in self.args:
             if is_variable(term) and term not in binding:
                 others.append(Variable(_choose_variable(f"?other{len(others)}", atom.args), types[term]))
@@ -137,7 +158,8 @@ class ChangeToCome:
         choices += [*[Not(Equals(left, right)) for left, right in pairs], *equal]
         marked = Atom(self.name, args)
         if own is not None:
-            same = _same(args, [own.get(term, term) for term in self.args])
+            fixed = [term for term in self.args if term in own]
+            same = _same([binding.get(term, term) for term in fixed], [own[term] for term in fixed])
             choices.append(conjunction([same, Comparison(marked, "<=", 1)]) if self.is_counted else same)
         if TRUE in choices:
             return TRUE
@@ -243,24 +265,45 @@ def find_changes_to_come(
     """
     if not moments:
         return
-    domain, touched, changing = problem.domain, _Touched.of(problem), changing_functions(problem)
+    touched, changing = _Touched.of(problem), find_changing(problem)
     for name in moments:
-        action = domain.actions[name]
+        action = problem.domain.actions[name]
         taken: set[str] = set()
-        given = positive_atoms(action.provides)
-        for fact in given:
-            is_used = any(item.matches(fact) for item in action.modifies)
-            if not is_used and touched.contradicts(fact.predicate, holds=True):
-                yield _announce(action, Write(fact), taken)
-        for write in _collect_stale(_find_late(action), domain):
-            wins = [fact for fact in given if fact.predicate == write.pattern.predicate]
-            if write.pattern not in wins and touched.contradicts(write.pattern.predicate, holds=False):
-                yield _announce(action, write, taken, wins, holds=False)
-        if any(term.predicate in changing for each in action.numbers for term in functions_in(each.value)):
+        effects = [When(TRUE, action.provides, action.modifies, numbers=action.numbers), *action.when]
+        values = [term for when in effects for each in when.numbers for term in functions_in(each.value)]
+        if any(term.predicate in changing for term in values) or any(
+            depends_on(when.requires, changing) for when in action.when
+        ):
             yield _announce_itself(action)
-        for effect in action.numbers:
-            if touched.concerns(effect, problem):
-                yield _announce_number(action, effect, taken, find_direction(effect, problem))
+        for when in effects:
+            yield from _find_of_effect(action, when, touched, taken, problem)
+
+
+def _find_of_effect(
+    action: Action, when: When, touched: _Touched, taken: set[str], problem: Problem
+) -> Iterator[ChangeToCome]:
+    """Yield the changes that one effect of `action` makes at the end, as far as they concern others."""
+    given = dict.fromkeys((*positive_atoms(action.provides), *positive_atoms(when.provides)))
+    for fact in positive_atoms(when.provides):
+        is_used = any(item.matches(fact) for item in action.modifies)
+        if not is_used and touched.contradicts(fact.predicate, holds=True):
+            yield _under(when, _announce(action, Write(fact), taken))
+    for write in _collect_stale(_find_late(action, when), problem.domain):
+        wins = [fact for fact in given if fact.predicate == write.pattern.predicate]
+        if write.pattern not in wins and touched.contradicts(write.pattern.predicate, holds=False):
+            yield _under(when, _announce(action, write, taken, wins, holds=False))
+    for effect in when.numbers:
+        if touched.concerns(effect, problem):
+            yield _under(when, _announce_number(action, effect, taken, find_direction(effect, problem)))
+
+
+def _under(when: When, change: ChangeToCome) -> ChangeToCome:
+    """Return `change` for the effect `when`; under a condition, it is told by facts of the whole step."""
+    if when.requires == TRUE and not when.variables:
+        return change
+    names = [each.name for each in (*change.action.parameters, *when.variables)]
+    args = tuple(dict.fromkeys((*change.args, *names)))
+    return replace(change, args=args, is_alone=False, is_counted=False, begun=when.requires, variables=when.variables)
 
 
 def _announce_itself(action: Action) -> ChangeToCome:
@@ -298,11 +341,11 @@ def _name_apart(name: str, taken: set[str]) -> str:
     return label
 
 
-def _find_late(action: Action) -> When:
-    """Return what steps of `action` write at their ends, as far as their declaration does not say the moment."""
-    ended = [each for each in action.provides if isinstance(each, Not) and each.part in action.at_start.provides]
-    written = [item for item in action.modifies if OPEN not in item.args]
-    return When(TRUE, (*positive_atoms(action.provides), *ended), tuple(written))
+def _find_late(action: Action, when: When) -> When:
+    """Return what the effect `when` of `action` writes at the end, unless its declaration says the moment."""
+    ended = [each for each in when.provides if isinstance(each, Not) and each.part in action.at_start.provides]
+    written = [item for item in when.modifies if OPEN not in item.args]
+    return When(TRUE, (*positive_atoms(when.provides), *ended), tuple(written))
 
 
 def _announce(

@@ -137,16 +137,24 @@ class Interference:
         if not part.is_under_way:
             needs += self._guard_makes(snap, view)
         counted = [each.mark for each in own if each.is_counted]
-        marks = [*used, *[each.mark for each in own if not each.is_counted]]
+        plain = [each for each in own if not each.is_counted and not each.is_conditional]
+        conditional = [each for each in own if each.is_conditional]
+        marks, branches = [*used, *[each.mark for each in plain]], snap.when
         if part is Part.START:
-            needs += map(Not, used)
-            needs += [Not(each.mark) for each in own if not each.is_alone and not each.is_counted]
+            needs += [*map(Not, used), *[Not(each.mark) for each in plain if not each.is_alone]]
             provides = (*provides, *marks)
             numbers = (*numbers, *[NumericEffect(each, "+=", 1) for each in counted])
+            begun = [When(each.begun, (each.mark,), variables=each.variables) for each in conditional]
+            branches = (*branches, *begun)
         if part is Part.END:
             provides = (*provides, *map(Not, marks))
             numbers = (*numbers, *[NumericEffect(each, "-=", 1) for each in counted])
-        return replace(snap, requires=conjunction(list(dict.fromkeys(needs))), provides=provides, numbers=numbers)
+            ended = [
+                When(each.mark, (Not(each.mark),), variables=each.variables) for each in own if each.is_conditional
+            ]
+            branches = (*branches, *ended)
+        needed = conjunction(list(dict.fromkeys(needs)))
+        return replace(snap, requires=needed, provides=provides, numbers=numbers, when=branches)
 
     def guard_formula(self, formula: Formula, action: Action) -> Formula:
         """Return `formula`, which steps of `action` need throughout, with the condition that others allow it."""

@@ -9,12 +9,21 @@ hold.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from planner.errors import UnsupportedError
-from planner.lightweight import dataclass, replace
-from planner.model.actions import Action, CostFunction, CostTerm, DurationRange, Literal, Moment, NumericEffect
-from planner.model.domain import DomainModel, Function, numeric_fluents
+from planner.lightweight import dataclass, field, replace
+from planner.model.actions import (
+    Action,
+    CostFunction,
+    CostTerm,
+    DurationRange,
+    Literal,
+    Moment,
+    NumericEffect,
+    When,
+)
+from planner.model.domain import DomainModel, Function, Predicate, numeric_fluents
 from planner.model.formulas import (
     OPEN,
     TRUE,
@@ -25,13 +34,14 @@ from planner.model.formulas import (
     Formula,
     Not,
     Or,
+    Variable,
     conjunction,
     conjuncts,
     functions_in,
 )
 from planner.model.problem import Problem
 from planner.model.timing import TOTAL_TIME
-from planner.semantics.changes_to_come import changing_functions, find_changes_to_come, name_changes_to_come
+from planner.semantics.changes_to_come import depends_on, find_changes_to_come, find_changing, name_changes_to_come
 from planner.semantics.interference import Interference, Moments, Part
 from planner.semantics.items_in_use import BUSY, name_item
 from planner.semantics.undefined_values import keep_needed
@@ -70,8 +80,8 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
     """
     domain = problem.domain
     others = Interference.of(problem, _find_moments(domain))
-    changing = changing_functions(problem)
-    memories: dict[str, Function] = {}
+    changing = find_changing(problem)
+    memories: list[_Memory] = []
     taken = set(domain.actions)
     actions: dict[str, Action] = {}
     snaps: dict[str, SnapAction] = {}
@@ -86,8 +96,8 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
             whole = replace(whole, needs_values=keep_needed(action, problem))
             actions[name] = others.guard(whole, action, Part.WHOLE)
             continue
-        start, end, remembered = _remember_values(action, start, end, changing)
-        memories |= remembered
+        memories.append(_Memory(action, changing))
+        start, end = memories[-1].divide(start, end)
         start = _record_duration(action, start, numeric_fluents(domain))
         names = [_choose_name(f"{name} {word}", taken) for word in ("starts", "ends", "lasts")]
         first = replace(_snap(action, names[0], start), needs_values=keep_needed(action, problem))
@@ -108,11 +118,14 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
         change = Action(events[-1], provides=effect.provides, when=effect.when, numbers=effect.numbers, cost=())
         actions[events[-1]] = change
     values = {**problem.values, TOTAL_TIME: 0, **others.counters}
-    functions = {**domain.functions, **others.functions, **memories}
+    functions = {**domain.functions, **others.functions}
     for resource, amount in problem.capacity.items():
         functions[free_name(resource)] = Function(free_name(resource), low=0)
         values[Atom(free_name(resource))] = amount
     predicates = {**domain.predicates, **others.predicates}
+    for memory in memories:
+        functions |= memory.functions
+        predicates |= memory.predicates
     axioms = (*domain.axioms, *others.axioms)
     snapped = replace(domain, actions=actions, functions=functions, predicates=predicates, axioms=axioms)
     plain = Problem(
@@ -145,7 +158,8 @@ def split_moments(action: Action) -> tuple[Moment, Formula, Moment]:
     """Return what `action` requires and changes at its start, its condition between, and the same for its end.
 
     What a step ends, it ends at its start: who takes a free bed takes it at once. Only a fact that the step itself
-    brings at its start ends at its end.
+    brings at its start ends at its end. Conditions of declared effects are about the start: what comes under them
+    comes at the end, by effects that say what must have `begun`.
     """
     ended = tuple([each for each in action.provides if ends_early(each, action)])
     retracting = tuple([item for item in action.modifies if OPEN in item.args])
@@ -154,7 +168,7 @@ def split_moments(action: Action) -> tuple[Moment, Formula, Moment]:
         conjunction([*conjuncts(action.requires), *conjuncts(first.requires)]),
         (*first.provides, *ended),
         (*retracting, *first.modifies),
-        first.when,
+        (*_begin_effects(action), *first.when),
         first.numbers,
     )
     written = tuple([item for item in action.modifies if OPEN not in item.args])
@@ -162,10 +176,36 @@ def split_moments(action: Action) -> tuple[Moment, Formula, Moment]:
         last.requires,
         (*[each for each in action.provides if each not in ended], *last.provides),
         (*written, *last.modifies),
-        (*action.when, *last.when),
+        (*_end_effects(action), *last.when),
         (*action.numbers, *last.numbers),
     )
     return start, action.throughout, end
+
+
+def _begin_effects(action: Action) -> Iterator[When]:
+    """Yield what the declared conditional effects of `action` end at its start."""
+    for when in action.when:
+        ended = tuple([each for each in when.provides if ends_early(each, action)])
+        items = tuple([item for item in when.modifies if OPEN in item.args])
+        if ended or items:
+            yield When(when.requires, ended, items, when.variables)
+
+
+def _end_effects(action: Action) -> Iterator[When]:
+    """Yield what the declared conditional effects of `action` bring at its end."""
+    for when in action.when:
+        late = tuple([each for each in when.provides if not ends_early(each, action)])
+        items = tuple([item for item in when.modifies if OPEN not in item.args])
+        if late or items or when.numbers:
+            yield When(TRUE, late, items, when.variables, when.numbers, begun=when.requires)
+
+
+def at_once(when: When) -> When:
+    """Return the effect of a step that takes no time: all conditions are about the state before it."""
+    if when.begun == TRUE:
+        return when
+    condition = conjunction([*conjuncts(when.begun), *conjuncts(when.requires)])
+    return When(condition, when.provides, when.modifies, when.variables, when.numbers)
 
 
 def ends_early(literal: Literal, action: Action) -> bool:
@@ -214,14 +254,12 @@ def require_throughout(action: Action, problem: Problem) -> Formula:
 
 def _join(start: Moment, throughout: Formula, end: Moment) -> Moment:
     """Return all that happens in a step without a duration."""
-    if start.is_empty and throughout == TRUE:
-        return end
     requires = [*conjuncts(start.requires), *conjuncts(throughout), *conjuncts(end.requires)]
     return Moment(
         conjunction(requires),
         (*start.provides, *end.provides),
         (*start.modifies, *end.modifies),
-        (*start.when, *end.when),
+        (*start.when, *map(at_once, end.when)),
         (*start.numbers, *end.numbers),
     )
 
@@ -243,30 +281,60 @@ def _record_duration(action: Action, start: Moment, fluents: frozenset[str]) -> 
     return replace(start, numbers=(*start.numbers, *numbers))
 
 
-def _remember_values(
-    action: Action, start: Moment, end: Moment, changing: frozenset[str]
-) -> tuple[Moment, Moment, dict[str, Function]]:
-    """Let a step remember from its start the values that its declared changes of numbers read.
+@dataclass(slots=True)
+class _Memory:
+    """What steps of one action remember from their starts, as facts and fluents of the snap problem."""
 
-    Return also the functions that remember them.
-    """
-    parameters = tuple([each.name for each in action.parameters])
-    known: dict[Atom, Atom] = {}
-    for effect in action.numbers:
-        for term in functions_in(effect.value):
-            if term.predicate in changing and term not in known:
-                known[term] = Atom(f"{term.predicate} {len(known) + 1} as {action.name} starts", parameters)
-    if not known:
-        return start, end, {}
-    size = len(action.numbers)
-    late = [replace(each, value=_replace_terms(each.value, known)) for each in end.numbers[:size]]
-    noted = [NumericEffect(memory, ":=", term) for term, memory in known.items()]
-    functions = {each.predicate: Function(each.predicate, action.parameters) for each in known.values()}
-    return (
-        replace(start, numbers=(*start.numbers, *noted)),
-        replace(end, numbers=(*late, *end.numbers[size:])),
-        functions,
-    )
+    action: Action
+    changing: frozenset[str]
+    predicates: dict[str, Predicate] = field(default_factory=dict)
+    functions: dict[str, Function] = field(default_factory=dict)
+
+    def divide(self, start: Moment, end: Moment) -> tuple[Moment, Moment]:
+        """Let the `start` note what declared changes at the `end` depend on: conditions, and values of numbers."""
+        size = len(self.action.numbers)
+        noted, late = self._note_values(end.numbers[:size], ())
+        when: list[When] = []
+        begun = list(start.when)
+        declared = sum(1 for _ in _end_effects(self.action))
+        for place, effect in enumerate(end.when):
+            if place >= declared:
+                when.append(effect)
+            elif depends_on(effect.begun, self.changing):
+                known, numbers = self._note_values(effect.numbers, effect.variables)
+                memory = self._remember(effect)
+                begun.append(When(effect.begun, (memory,), variables=effect.variables, numbers=tuple(known)))
+                changes = (*effect.provides, Not(memory))
+                when.append(When(memory, changes, effect.modifies, effect.variables, tuple(numbers)))
+            else:
+                known, numbers = self._note_values(effect.numbers, effect.variables)
+                if known:
+                    begun.append(When(effect.begun, variables=effect.variables, numbers=tuple(known)))
+                when.append(replace(at_once(effect), numbers=tuple(numbers)))
+        first = replace(start, when=tuple(begun), numbers=(*start.numbers, *noted))
+        return first, replace(end, when=tuple(when), numbers=(*late, *end.numbers[size:]))
+
+    def _remember(self, effect: When) -> Atom:
+        """Return the fact that the condition of `effect` held when the step began."""
+        variables = (*self.action.parameters, *effect.variables)
+        name = f"effect {len(self.predicates) + 1} of {self.action.name} is due"
+        self.predicates[name] = Predicate(name, variables)
+        return Atom(name, tuple([each.name for each in variables]))
+
+    def _note_values(
+        self, effects: Sequence[NumericEffect], more: tuple[Variable, ...]
+    ) -> tuple[list[NumericEffect], list[NumericEffect]]:
+        """Return effects by which a start notes the values that `effects` read, and the effects that read the notes."""
+        variables = (*self.action.parameters, *more)
+        known: dict[Atom, Atom] = {}
+        for effect in effects:
+            for term in functions_in(effect.value):
+                if term.predicate in self.changing and term not in known:
+                    name = f"{term.predicate} {len(self.functions) + 1} as {self.action.name} starts"
+                    self.functions[name] = Function(name, variables)
+                    known[term] = Atom(name, tuple([each.name for each in variables]))
+        late = [replace(each, value=_replace_terms(each.value, known)) for each in effects]
+        return [NumericEffect(memory, ":=", term) for term, memory in known.items()], late
 
 
 def _replace_terms(expression: Expression, known: Mapping[Atom, Atom]) -> Expression:

@@ -53,10 +53,7 @@ def draw_schedule(rng: random.Random, world: World) -> list[Placed]:
 def draw_problems(block: int, size: int) -> Iterator[tuple[random.Random, World]]:
     for seed in range(size * block, size * (block + 1)):
         rng = random.Random(seed)
-        yield rng, draw_world(rng, numbers=rng.random() < 0.5, when=WHEN)
-
-
-WHEN = False
+        yield rng, draw_world(rng, numbers=rng.random() < 0.5, when=rng.random() < 0.5)
 
 
 def check_validation(block: int, size: int) -> None:
