@@ -33,7 +33,7 @@ from planner.model.problem import NumericMetric
 from planner.model.unknown_facts import HiddenVariable, fix_unknown_facts
 from planner.plan import Step
 from planner.policies.markov_decision_process import FAINT, Choice, Process, with_marks
-from planner.policies.process_grounding import ground_process
+from planner.policies.process_grounding import ground_process, process_of
 from planner.task.ground_task import State, Task, facts_of
 
 Sight = tuple[Fraction, State]
