@@ -340,9 +340,9 @@ def decide(
     check_limits(time_limit, memory_limit)
     problem = resolve_problem(problem)
     classical = classical_of(problem)
-    construct = unsupported_construct_of(problem)
-    if construct:
-        reason = f"policies do not take {construct} yet"
+    refused = find_refusal(problem)
+    if refused is not None:
+        reason = f"policies do not take {refused[0]}; {refused[1]}"
         return Decision(Status.UNSUPPORTED, StoppedBy.INCOMPLETE, objective, reason=reason)
     weight = EXPLORATION if exploration is None else float(exploration)
     simulating = partial(search_by_simulations, simulations=simulations, seed=seed, exploration=weight)
@@ -483,16 +483,16 @@ def _check_exploration(exploration: Any, search: str | None) -> None:
         raise InputError("`exploration` is for search 'mcts' only", hint="give search='mcts', or no exploration")
 
 
-def unsupported_construct_of(whole: AnyProblem) -> str:
-    """Return a construct of a problem of any kind that policies do not support; "" where they support all."""
+def find_refusal(whole: AnyProblem) -> tuple[str, str] | None:
+    """Return a construct of a problem of any kind that policies do not take, and a way round; None without one."""
     problem = classical_of(whole)
     doubtful = find_constraint_on_unknown(problem)
     if doubtful is not None:
-        return f"constraints on facts declared unknown, such as '{doubtful}'"
+        return f"constraints on facts declared unknown, such as '{doubtful}'", "constrain what is known"
     if has(problem, Construct.UNKNOWN) and limits_cost(problem) and isinstance(problem.metric, NumericMetric):
-        return f"a budget on the cost beside the metric '{problem.metric}' where facts are unknown"
-    if is_temporal(problem):
-        refused = refused_in_turn(problem)
-        if refused:
-            return f"{refused} in a problem in time"
-    return next(iter(name_refused(problem, Service.POLICIES)), "")
+        what = f"a budget on the cost beside the metric '{problem.metric}' where facts are unknown"
+        return what, "limit a resource that the steps use"
+    if is_temporal(problem) and (refused := refused_in_turn(problem)) is not None:
+        return refused
+    named = name_refused(problem, Service.POLICIES)
+    return (named[0], "solve(…) gives a plan, which supposes their values") if named else None

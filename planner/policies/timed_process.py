@@ -7,7 +7,6 @@ from decimal import Decimal
 from fractions import Fraction
 
 from planner.compilations.determinization import ROUNDING, determinize, outcome_probabilities
-from planner.errors import UnsupportedError
 from planner.grounding.action_tables import common_resolution, make_cost_function, make_use_function
 from planner.limits import Limits
 from planner.model import COST, Number, Problem
@@ -17,15 +16,13 @@ from planner.policies.layered_process import LayeredProcess
 from planner.policies.markov_decision_process import EMPTY, Choice, Left, Process, Purse
 from planner.policies.process_grounding import ground_process, keep_idle_steps
 from planner.semantics.numeric_state import Values
-from planner.semantics.turns import Clock, Turns, refused_in_turn
+from planner.semantics.turns import Clock, Turns, refuse_in_turn
 from planner.task.ground_task import State
 
 
 def timed_process_of(problem: Problem, limits: Limits) -> Process:
     """Return the decision process of `problem`, which is in time. Raises as `process_of` does."""
-    refused = refused_in_turn(problem)
-    if refused:
-        raise UnsupportedError(f"{refused} in policies in time", "leave them out, or plan with solve(…)")
+    refuse_in_turn(problem)
     turns = Turns(problem)
     compiled = determinize(keep_idle_steps(turns.problem))
     actions = compiled.problem.domain.actions

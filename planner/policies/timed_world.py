@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from planner.compilations.determinization import ROUNDING, outcome_probabilities
-from planner.errors import PlanError, UnsupportedError
+from planner.errors import PlanError
 from planner.lightweight import Any, dataclass
 from planner.model import Atom, Formula, Number, Problem
 from planner.model.problem import NumericMetric
@@ -14,7 +14,7 @@ from planner.policies.evaluation import Spent, World
 from planner.semantics.numeric_state import Values, change_between
 from planner.semantics.simulation import Simulation, bind_parameters
 from planner.semantics.step_effects import cost_of
-from planner.semantics.turns import Clock, Turns, names_in, refused_in_turn
+from planner.semantics.turns import Clock, Turns, names_in, refuse_in_turn
 
 
 class Interpreter:
@@ -47,9 +47,7 @@ class TimedWorld(World):
     """The world of `problem`, which is in time."""
 
     def __init__(self, problem: Problem) -> None:
-        refused = refused_in_turn(problem)
-        if refused:
-            raise UnsupportedError(f"{refused} in policies in time", "leave them out, or plan with solve(…)")
+        refuse_in_turn(problem)
         self.problem = problem
         self._turns, self._engine = Turns(problem), Interpreter()
         self._source = self._turns.source

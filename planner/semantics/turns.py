@@ -87,15 +87,23 @@ def may_last_longer(problem: Problem) -> bool:
     return any(isinstance(each.duration, DurationRange) for each in problem.domain.actions.values())
 
 
-def refused_in_turn(problem: Problem) -> str:
-    """Return a construct that steps in turn do not take beside time; "" where they take all of `problem`."""
-    refused = {
-        "facts declared unknown": has(problem, Construct.UNKNOWN),
-        "constraints": has(problem, *CONSTRAINED),
-        f"a budget on the cost beside the metric '{problem.metric}'": isinstance(problem.metric, NumericMetric)
-        and COST in problem.budgets,
-    }
-    return next((what for what, there in refused.items() if there), "")
+def refused_in_turn(problem: Problem) -> tuple[str, str] | None:
+    """Return a construct that steps in turn do not take, and a way round; None where they take all of `problem`."""
+    if has(problem, Construct.UNKNOWN):
+        return "facts declared unknown in a problem in time", "state which of them hold, or leave the times out"
+    if has(problem, *CONSTRAINED):
+        return "constraints in a problem in time", "let actions require what must hold, or leave the times out"
+    if isinstance(problem.metric, NumericMetric) and COST in problem.budgets:
+        what = f"a budget on the cost beside the metric '{problem.metric}' in a problem in time"
+        return what, "limit a resource that the steps use"
+    return None
+
+
+def refuse_in_turn(problem: Problem) -> None:
+    """Raise `UnsupportedError` where steps in turn do not take all of `problem`."""
+    refused = refused_in_turn(problem)
+    if refused is not None:
+        raise UnsupportedError(*refused)
 
 
 class Turns:

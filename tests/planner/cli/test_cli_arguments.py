@@ -25,6 +25,7 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "--memory-limit": ("none", float("inf")),
     "--simulations": ("7", 7),
     "--seed": ("3", 3),
+    "--exploration": ("0.5", Decimal("0.5")),
     "--pruning": ("h2", ["h2"]),
     "--expansion-limit": ("4", 4),
     "--search-tree-dump": ("http://localhost:8000", "http://localhost:8000"),

@@ -109,4 +109,16 @@ def test_policies_keep_budgets_and_count_wishes_that_are_asked_for(solve):
     assert code == 0
     assert "expected utility" in err
     code, _, err = solve("bridge.yaml", "--objective", "success", "--deadline", "9")
-    assert "policies do not take deadlines yet" in err
+    assert "one step is done after another" in err
+
+
+def test_the_weight_of_exploration_is_for_one_search_for_policies(solve):
+    code, _, err = solve("bridge.yaml", "--objective", "success", "--search", "mcts", "--exploration", "0.7")
+    assert code == 0
+    assert "success 100 %" in err
+    code, _, err = solve("bridge.yaml", "--exploration", "0.7")
+    assert code == Exit.USAGE
+    assert "--exploration is for policies" in err
+    code, _, err = solve("bridge.yaml", "--objective", "success", "--exploration", "0.7")
+    assert code == Exit.USAGE
+    assert "search 'mcts' only" in err
