@@ -22,6 +22,7 @@ from planner.jit.common_kernel import INFINITE
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Finishing, Limits
 from planner.model.constructs import CONSTRAINED, Service, refuse
+from planner.model.problem import refuse_time
 from planner.plan import Plan
 from planner.task.ground_task import INFINITY, Task, facts_of
 from planner.topk.candidates import CandidateOptions, Candidates, Making, no_limit
@@ -299,6 +300,7 @@ def candidates(problem: HtnProblem, limits: Limits, options: CandidateOptions) -
     take.
     """
     refuse_numbers(problem, "in candidates of tasks")
+    refuse_time(problem.classical, "in candidates of tasks")
     refuse(problem.classical, Service.TASK_CANDIDATES)
     return HtnCandidates(problem, limits, options)
 

@@ -29,7 +29,7 @@ from planner.model.formulas import (
     conjuncts,
     is_variable,
 )
-from planner.model.problem import Goal, Problem, SoftGoal, is_numeric
+from planner.model.problem import Goal, Problem, SoftGoal, is_numeric, refuse_time
 from planner.partial_order.number_order import NO_NUMBERS, NumberAccess
 from planner.plan import Plan, Step
 from planner.semantics import condition_solver
@@ -352,8 +352,10 @@ class Access:
 def find_accesses(problem: Problem, plan: Plan) -> list[Access]:
     """Return the accesses of the steps of `plan`, and last those of the goal with the granted wishes.
 
-    Steps that affect a constraint write it as an item. Raises `PlanError` for an invalid plan.
+    Steps that affect a constraint write it as an item. Raises `PlanError` for an invalid plan, and `UnsupportedError`
+    for a problem in time.
     """
+    refuse_time(problem, "ordered step by step")
     problem, suppositions = apply_suppositions(problem, plan)
     if has(problem, Construct.SOFT_GOALS, *CONSTRAINED):
         problem = harden_wishes(problem, _find_forgone(problem, plan))

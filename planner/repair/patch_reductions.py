@@ -13,6 +13,7 @@ from planner.limits import Limits
 from planner.model import COST, Atom, Number, Problem
 from planner.model.constructs import Construct
 from planner.model.domain import creates_objects
+from planner.model.problem import NumericMetric
 from planner.model.unknown_facts import find_hidden_variables, fix_unknown_facts
 from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step, StoppedBy, Supposition, exact_sum
@@ -103,7 +104,7 @@ def patch_with_numbers(
     from planner.solve import answer
 
     if known is not None:
-        if known.dropped == 0 and not known.cost:
+        if known.dropped == 0 and not known.cost and not isinstance(now.metric, NumericMetric):
             return replace(known, status=Status.OPTIMAL, lower_bound=known.objective)
         limits = limits.part(proof_time)
     options = SolveOptions(mode="anytime" if known is None else "optimal").within(limits)

@@ -26,7 +26,7 @@ from planner.limits import STOPS, Finishing, LimitReached, Limits, check_limits,
 from planner.model import Action, Atom, Formula, Goal, Number, Problem
 from planner.model.constructs import CONSTRAINED, Construct, Service, has
 from planner.model.formulas import atoms_in, exact_decimal
-from planner.model.problem import is_numeric, seal
+from planner.model.problem import NumericMetric, is_numeric, seal
 from planner.plan import Status, Step, StoppedBy, Supposition, exact, exact_sum
 from planner.portfolio.incumbent import refuse_constructs
 from planner.problem_kinds import resolve_classical
@@ -35,7 +35,7 @@ from planner.repair.forbidden_steps import actions_of, forbid_actions
 from planner.repair.patch_reductions import patch_with_numbers, patch_with_suppositions, patch_within_limits
 from planner.repair.regression import Unclear, regress_goal, regress_suffixes
 from planner.repair.repair_search import Choice, Chooser, Prices
-from planner.semantics.simulation import Simulation
+from planner.semantics.simulation import Simulation, price_steps
 from planner.validation.validate import check_steps
 
 
@@ -330,12 +330,16 @@ def _read_weight(weight: Number | float) -> Number:
 
 
 def _find_fitting_suffix(problem: Problem, remaining: Sequence[Step], banned: Collection[Atom]) -> tuple[Step, ...]:
-    """Return the longest suffix of `remaining`, with costs, whose steps fit `problem` and are not banned."""
+    """Return the longest suffix of `remaining` whose steps fit `problem` and are not banned.
+
+    The steps have costs, unless a metric of numbers makes these depend on the states between them.
+    """
     simulation, found = Simulation(problem), list[Step]()
+    is_priced_later = isinstance(problem.metric, NumericMetric)
     for step in reversed(remaining):
         if simulation.rules.misfit(step) or Atom(step.action, step.arguments) in banned:
             break
-        found.append(Step(step.action, step.arguments, simulation.cost(step)))
+        found.append(Step(step.action, step.arguments, 0 if is_priced_later else simulation.cost(step)))
     return tuple(found[::-1])
 
 
@@ -392,10 +396,13 @@ class _Patching:
             Simulation(self.problem), self.old, None, charge_places(self.old, self.weight), self.not_first
         )
         place = points.find_direct_place(self.limits.check)
-        known = None if place is None else self._make_patch(self.old[place:], place)
+        known = None if place is None else self._make_patch(self._price(self.old[place:]), place)
         bans: dict[str, Any] = {"forbidden": self.forbidden, "not_first": self.not_first}
         options: dict[str, Any] = {"weight": self.weight, "proof_time": self.proof_time, **bans}
         return patch_with_numbers(self.problem, self.remaining, known, self.limits, **options)
+
+    def _price(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        return price_steps(self.problem, steps) if isinstance(self.problem.metric, NumericMetric) else steps
 
     def _improve(self, known: Patch | None, points: ReentryPoints, simulation: Simulation) -> Patch:
         """Return the best patch, which may be the one that is `known`."""

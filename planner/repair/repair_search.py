@@ -21,8 +21,9 @@ from planner.jit import library
 from planner.lightweight import Final, dataclass, field, replace
 from planner.limits import STOPS, LimitReached, Limits, stop_reason
 from planner.model import Action, Atom, Literal, Not, Problem, Term, When
+from planner.model.actions import CostFunction, CostTerm
 from planner.model.domain import creates_objects, uncertain_actions
-from planner.model.formulas import substitute
+from planner.model.formulas import Arithmetic, substitute
 from planner.model.unknown_numbers import find_unread
 from planner.plan import Status, Step, StoppedBy
 from planner.portfolio.portfolio import run_portfolio
@@ -168,8 +169,18 @@ def instantiate(action: Action, step: Step) -> Action:
         provides=_substitute_literals(action.provides, binding),
         when=tuple([_instantiate_effect(when, binding) for when in action.when]),
         numbers=tuple([each.substitute(binding) for each in action.numbers]),
+        uses={
+            name: tuple([_instantiate_amount(each, step, binding) for each in terms])
+            for name, terms in action.uses.items()
+        },
         needs_values=tuple([substitute_amount(each, binding) for each in list_amounts(action)]),
     )
+
+
+def _instantiate_amount(amount: CostTerm, step: Step, binding: Mapping[Term, Term]) -> CostTerm:
+    if isinstance(amount, CostFunction):
+        return amount.value(step.arguments)
+    return substitute_amount(amount, binding) if isinstance(amount, Atom | Arithmetic) else amount
 
 
 def _instantiate_effect(when: When, binding: Mapping[Term, Term]) -> When:

@@ -29,11 +29,12 @@ from planner.lightweight import Any, Final, dataclass, field, replace
 from planner.model import formulas
 from planner.model.domain import DomainModel, TypeHierarchy, creates_objects
 from planner.model.formulas import Atom, Formula, Object, Variable, atoms_in, conjuncts, is_variable, substitute
-from planner.model.problem import Metric, Problem
+from planner.model.problem import Metric, Problem, refuse_time
 from planner.partial_order.causal_links import INITIAL, causal_links
 from planner.plan import Plan, Step
+from planner.problem_kinds import check_classical
 from planner.repair.regression import Unclear, regress_goal
-from planner.semantics.simulation import Simulation
+from planner.semantics.simulation import Simulation, price_steps
 from planner.validation.validate import check_steps, simulate
 
 Steps = Iterable[tuple[str, tuple[str, ...]]]
@@ -43,12 +44,11 @@ Steps = Iterable[tuple[str, tuple[str, ...]]]
 def make_valid_plan(problem: Problem, steps: Steps, names: Mapping[str, str]) -> Plan | None:
     """Return `steps` as a plan for `problem`, with `names` in place of arguments; None if it is not valid."""
     found = [Step(action, tuple([names.get(arg, arg) for arg in args])) for action, args in steps]
-    simulation = Simulation(add_placeholders(problem, found))
-    if any(simulation.rules.misfit(step) for step in found):
+    refuse_time(problem, "simulated step by step")
+    verdict = check_steps(problem, found)
+    if not verdict.valid:
         return None
-    plan = Plan(tuple([Step(each.action, each.arguments, simulation.cost(each)) for each in found]), problem)
-    verdict = check_steps(problem, plan)
-    return value_plan(plan, verdict) if verdict.valid else None
+    return value_plan(Plan(price_steps(add_placeholders(problem, found), found), problem), verdict)
 
 
 def add_placeholders(problem: Problem, steps: Iterable[Step]) -> Problem:
@@ -176,9 +176,11 @@ def lift(plan: Plan, name: str = "", values: Values | None = None) -> Template:
     """Return the template of `plan`, with a parameter for each object of its problem.
 
     Constants of the domain and names of created objects stay. `values` are the values of data parameters, by the place
-    of the step. Raises `InputError` for an invalid plan.
+    of the step. Raises `InputError` for an invalid plan, and for one of tasks, and `UnsupportedError` for one in time.
     """
+    check_classical(plan.problem, "lift", "methods say how tasks are done")
     problem: Problem = plan.problem
+    refuse_time(problem, "lifted to a template")
     verdict = check_steps(problem, plan.steps)
     if not verdict.valid:
         hint = "templates are of plans that work as it is declared"
