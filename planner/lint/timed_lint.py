@@ -52,16 +52,18 @@ def _flatten(action: Action) -> Action:
         return action
     start, throughout, end = split_moments(action)
     needs = [*conjuncts(start.requires)]
+    ending = action.at_end.when
     with contextlib.suppress(UnsupportedError):
         through = Regression.through(start, throughout)
         needs += [*conjuncts(through.regress(throughout)), *conjuncts(through.regress(end.requires))]
+        ending = tuple([replace(each, requires=through.regress(each.requires)) for each in ending])
     first = When(TRUE, action.at_start.provides, action.at_start.modifies, numbers=action.at_start.numbers)
     last = When(TRUE, action.at_end.provides, action.at_end.modifies, numbers=action.at_end.numbers)
     moments = [each for each in (first, last) if each.provides or each.modifies or each.numbers]
     return replace(
         action,
         requires=conjunction(list(dict.fromkeys(needs))),
-        when=(*moments, *action.at_start.when, *action.when, *action.at_end.when),
+        when=(*moments, *action.at_start.when, *action.when, *ending),
         throughout=TRUE,
         at_start=NO_MOMENT,
         at_end=NO_MOMENT,

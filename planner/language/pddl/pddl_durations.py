@@ -2,7 +2,8 @@
 
 Conditions and effects are divided by their moment: a tree for the start, one for the end, and for conditions one for
 the time between. `and` and `forall` above a moment are kept in each of them. All effects become those of the two
-moments, so that PDDL's own rules hold for them, not those of declared actions.
+moments, so that PDDL's own rules hold for them, not those of declared actions. Where an effect at the end is under a
+condition about the start, the start writes a fact where the condition holds, and the end reads it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from planner.language.pddl.sections import read_name, read_parts
 from planner.language.pddl.syntax import Tree, is_number, quote, refuse_construct
 from planner.lightweight import Final, dataclass, field, replace
 from planner.model.actions import NO_MOMENT, Action, Duration, DurationRange, Moment, NumericEffect
-from planner.model.formulas import Atom, Expression, Not, Number
+from planner.model.domain import Predicate
+from planner.model.formulas import Atom, Expression, Forall, Formula, Not, Number, Variable, conjunction, conjuncts
 from planner.model.timing import TimedEffect, fix_duration
 
 _KEYS: Final = {
@@ -38,6 +40,8 @@ class _Divided:
     start: Tree = field(default_factory=lambda: ["and"])
     all: Tree = field(default_factory=lambda: ["and"])
     end: Tree = field(default_factory=lambda: ["and"])
+    noted: list[tuple[tuple[Variable, ...], Tree]] = field(default_factory=list)
+    """The facts by which the end knows what held at the start, for all objects of some variables."""
 
     def part(self, moment: str) -> Tree:
         """Return the part of `moment`."""
@@ -48,8 +52,8 @@ class _Divided:
 def read_durative_action(tree: Tree, words: Vocabulary, derived: frozenset[str]) -> Action:
     """Read the durative action that the section `tree` declares; no effect may write a predicate of `derived`.
 
-    Raises `PddlError` for mistakes, `UnsupportedError` for continuous effects and for effects at one moment under
-    conditions of another.
+    Raises `PddlError` for mistakes, `UnsupportedError` for continuous effects, and for effects under conditions over
+    all, or at the start under conditions of the end.
     """
     source = words.source
     name = read_name(source, tree, "an action")
@@ -68,12 +72,15 @@ def read_durative_action(tree: Tree, words: Vocabulary, derived: frozenset[str])
     try:
         if parts.get(":effect"):
             _divide_effect(parts[":effect"], words, effects, [])
+        _declare_notes(effects, name, tuple(declared), words)
         starting, ending = [read_effects(each, words, scope, derived) for each in (effects.start, effects.end)]
     finally:
         words.numbers.has_duration = False
     requires, throughout, at_end = [
         read_condition(_unwrap(each), words, scope) for each in (conditions.start, conditions.all, conditions.end)
     ]
+    unnoted = [_rule_out(variables, words.atom(fact, {**scope, **{x.name: x for x in variables}}))
+               for variables, fact in effects.noted]  # fmt: skip
     for found in (starting, ending):
         if found.choices:
             raise refuse_construct(source, syntax.UNIVERSAL_CHANCE, parts[":effect"])
@@ -83,7 +90,7 @@ def read_durative_action(tree: Tree, words: Vocabulary, derived: frozenset[str])
     action = Action(
         name,
         tuple(declared),
-        requires,
+        conjunction([*conjuncts(requires), *unnoted]),
         cost=(*starting.cost, *ending.cost),
         duration=duration,
         throughout=throughout,
@@ -91,6 +98,23 @@ def read_durative_action(tree: Tree, words: Vocabulary, derived: frozenset[str])
         at_end=NO_MOMENT if end.is_empty else end,
     )
     return fix_duration(action)
+
+
+def _declare_notes(effects: _Divided, name: str, parameters: tuple[Variable, ...], words: Vocabulary) -> None:
+    """Declare the predicates of the facts that the start of the action `name` notes, and complete these facts."""
+    for number, (variables, fact) in enumerate(effects.noted, start=1):
+        predicate = f"{name}-began-{number}"
+        while predicate in words.arities:
+            predicate += "-"
+        arguments = tuple({each.name: each for each in (*parameters, *variables)}.values())
+        words.predicates[predicate] = Predicate(predicate, arguments)
+        words.arities[predicate] = len(arguments)
+        fact += [predicate, *[each.name for each in arguments]]
+
+
+def _rule_out(variables: tuple[Variable, ...], fact: Atom) -> Formula:
+    """Return that no step with the same arguments has noted `fact` already, and still runs."""
+    return Forall(variables, Not(fact)) if variables else Not(fact)
 
 
 def _unwrap(tree: Tree) -> Tree:
@@ -178,11 +202,12 @@ def _divide_effect(tree: Tree, words: Vocabulary, found: _Divided, around: list[
         raise source.error(f"found {quote(tree)}, expected an effect at start or at end", tree, 0, "say 'at end'")
     if moment:
         part = subtree(source, tree, 2, "an effect")
-        for outer in around:
-            if outer[0] == "when" and outer[-1] != moment:
-                raise refuse_construct(source, syntax.CROSSED_MOMENTS, tree)
-        beginnings = [outer[:2] if outer[0] == "forall" else ["when", outer[1]] for outer in around]
-        found.part(moment).append(_wrap(part, beginnings))
+        crossed = [outer for outer in around if outer[0] == "when" and outer[-1] != moment]
+        if crossed and moment != "end":
+            raise refuse_construct(source, syntax.CROSSED_MOMENTS, tree)
+        if crossed:
+            around = _note(words, found, around)
+        found.part(moment).append(_wrap(part, _begin(around)))
     elif tree[0] == "and" and not is_flat(tree):
         for index in range(1, len(tree)):
             _divide_effect(subtree(source, tree, index, "an effect"), words, found, around)
@@ -199,17 +224,38 @@ def _divide_effect(tree: Tree, words: Vocabulary, found: _Divided, around: list[
         raise source.error(message, tree, None, "write '(at start …)' or '(at end …)' around it")
 
 
+def _begin(around: list[Tree]) -> list[Tree]:
+    """Return the beginnings of the trees around an effect, without the moments of their conditions."""
+    return [outer[:2] if outer[0] == "forall" else ["when", outer[1]] for outer in around]
+
+
+def _note(words: Vocabulary, found: _Divided, around: list[Tree]) -> list[Tree]:
+    """Let the start note by a fact where those conditions `around` an effect hold that are about the start.
+
+    The end takes the fact back. Return what is around the effect at the end.
+    """
+    fact: Tree = []
+    quantified = [outer for outer in around if outer[0] == "forall"]
+    variables = tuple([each for outer in quantified for each in words.types.variables(outer[1])])
+    found.noted.append((variables, fact))
+    found.part("start").append(_wrap(fact, _begin([outer for outer in around if outer[-1] != "end"])))
+    found.part("end").append(_wrap(["not", fact], [*_begin(quantified), ["when", fact]]))
+    late = [outer for outer in around if outer[0] == "forall" or outer[-1] == "end"]
+    return [*late, ["when", fact, "end"]]
+
+
 def _divide_when(tree: Tree, words: Vocabulary, found: _Divided, around: list[Tree]) -> None:
-    """Divide a conditional effect, whose condition and effect must have one moment."""
+    """Divide a conditional effect, whose condition is about the start, the end, or both."""
     source = words.source
     condition, effect = subtree(source, tree, 1, "a condition"), subtree(source, tree, 2, "an effect")
     check_length(source, tree, 3, "'when'")
     divided = _Divided()
     _divide_condition(condition, words, divided, [])
     used = [moment for moment in ("start", "all", "end") if len(divided.part(moment)) > 1]
-    if used not in (["start"], ["end"]):
+    if not used or "all" in used:
         raise refuse_construct(source, syntax.CROSSED_MOMENTS, tree)
-    _divide_effect(effect, words, found, [*around, ["when", _unwrap(divided.part(used[0])), used[0]]])
+    inner: list[Tree] = [["when", _unwrap(divided.part(moment)), moment] for moment in used]
+    _divide_effect(effect, words, found, [*around, *inner])
 
 
 def _words_of(tree: Tree) -> Iterator[str]:

@@ -423,7 +423,7 @@ OUTCOMES_OF_TASKS: Final[Reason] = (
 )
 OBJECT_FUNCTION: Final[Reason] = ("function whose values are objects", "use a predicate with one more argument")
 CROSSED_MOMENTS: Final[Reason] = (
-    "effect at one moment under a condition of another",
+    "effect at the start under a condition of a later moment, or effect under a condition over all",
     "let the start write a fact, and read that at the end",
 )
 CONTINUOUS: Final[Reason] = ("continuous effect", "let the change come about at the start or at the end")
