@@ -169,7 +169,12 @@ def patch_with_suppositions(
     Steps that suppose facts are among the new ones, at their price. If unknown facts matter, nothing is proved but that
     no steps lead to the goal in any case.
     """
-    from planner.compilations.contingent.assumption_based_planning import CARELESS, IN_NO_CASE, prepare_translation
+    from planner.compilations.contingent.assumption_based_planning import (
+        CARELESS,
+        IN_NO_CASE,
+        is_exact,
+        prepare_translation,
+    )
     from planner.compilations.contingent.supposition_actions import add_suppositions, price_of_surprise
     from planner.repair.patching import Patch
     from planner.solve import answer
@@ -181,7 +186,7 @@ def patch_with_suppositions(
         return patch(fix_unknown_facts(problem, ()), remaining, **options, **others, time_limit=limits.remaining)
     assuming = SolveOptions().within(limits, ASSUMING_SHARE)
     lucky = answer(asked.optimistic(), assuming)
-    if lucky.status is Status.UNSOLVABLE:
+    if lucky.status is Status.UNSOLVABLE and is_exact(asked):
         return Patch(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, reason=IN_NO_CASE)
     safe = answer(asked.knowing(), assuming)
     made = add_suppositions(asked, asked.knowing(), price_of_surprise(lucky.cost, safe.cost))

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from executor import ActionResult, Executor, RunStatus, World
+from htn.language.declare import Methods
 from planner import Domain
 
 WORDS = {"plain": {}, "numbers": {"values": {"money": 9}}, "deadline": {"deadline": 60}}
@@ -63,3 +64,31 @@ def test_what_is_seen_to_be_otherwise_changes_the_plan_once(kind: str) -> None:
     assert sorted(each for each in done if not each.startswith("look")) == ["fix b", "handle a", "handle b"]
     assert done.index("fix b") < done.index("handle b")
     assert kind == "time" or done.index("look b") < done.index("fix b")
+
+
+@pytest.mark.parametrize("kind", ["plain", "numbers"])
+def test_methods_are_chosen_anew_by_what_is_seen(kind: str) -> None:
+    how, fine, done = Methods(workshop(kind)), {"a"}, list[str]()
+    how.task("treat", x="thing")
+    how.method("plainly", {"x": "thing"}, task="treat(x)", requires=["fine(x)"], subtasks=["handle(x)"])
+    how.method("mend", {"x": "thing"}, task="treat(x)", requires=["not fine(x)"], subtasks=["fix(x)", "handle(x)"])
+    world = World(how)
+    world.observer("fine(x)", conclusive=True)(lambda x: x in fine)
+    world.handler("look")(lambda x: ActionResult(observed=[f"fine({x})" if x in fine else f"not fine({x})"]))
+
+    @world.handler("fix")
+    def fix(x: str) -> None:
+        done.append(f"fix {x}")
+        fine.add(x)
+
+    world.handler("handle")(lambda x: done.append(f"handle {x}"))
+    problem = how.problem(
+        objects=dict.fromkeys("ab", "thing"),
+        initial=["pending(a)", "pending(b)"],
+        tasks=["treat(a)", "treat(b)"],
+        unknown=["fine(_)"],
+        **WORDS[kind],
+    )
+    outcome = asyncio.run(asyncio.wait_for(Executor(world).run(problem), 100))
+    assert outcome.status is RunStatus.SUCCEEDED
+    assert sorted(done) == ["fix b", "handle a", "handle b"]

@@ -19,7 +19,7 @@ KINDS = [{}, {"careful": True}, {"numbers": False, "constraints": True}, {"const
 
 
 @pytest.mark.drawn
-@pytest.mark.parametrize("part", share(range(24), 2))
+@pytest.mark.parametrize("part", share(range(26), 2))
 def test_plans_beside_numbers_and_constraints_work_wherever_what_they_suppose_holds(part) -> None:
     supposing = 0
     for seed in range(3 * part, 3 * part + 3):
