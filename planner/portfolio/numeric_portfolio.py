@@ -63,8 +63,8 @@ def _search_compiled(incumbent: Incumbent, options: SolveOptions) -> Result:
         task = ground_numeric(problem, limits)
     except UnsupportedError as error:
         return _search_exactly(incumbent, options, unsupported_result(error.construct, error.hint))
+    incumbent.has_bounds = task.is_priced  # else a limit before the steps are priced would leave a bound of 0
     incumbent.take_task(task.task)
-    incumbent.has_bounds = task.is_priced
     if task.task.unreachable_goal is not None:
         return incumbent.unreachable_result()
     space = pack_numeric_task(task, limits.check)
