@@ -16,7 +16,7 @@ from executor.mcp_server.planning_tools import PlanningTools
 from executor.mcp_server.tool_data import Given
 from executor.service.answers import answer
 from executor.service.questions import read_request
-from executor.testing import SimulatedWorld, run_virtual
+from executor.testing import SimulatedWorld, VirtualClock, run_virtual
 from executor.testing.virtual_time import now
 from htn.model import HtnProblem
 from planner import Limits, load, read_documents, write_json, write_yaml
@@ -102,7 +102,7 @@ def judge_run(case: Case) -> Verdict:
 
     async def carry_out() -> RunOutcome:
         simulated.truth.began = now()
-        return await Executor(simulated.world).run(plan)
+        return await Executor(simulated.world, clock=VirtualClock()).run(plan)
 
     outcome = run_virtual(carry_out())
     if not outcome.succeeded and outcome.status is not RunStatus.LOWERED:
