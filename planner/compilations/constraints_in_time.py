@@ -89,7 +89,12 @@ def solve_with_constraints_in_time(
     limits = options.limits()
     if options.mode == "first":
         found = lift.answer(watched, options, solve)
-        return replace(found, lower_bound=None, status=_weaken(found), reason=found.reason or AT_ONCE)
+        if found.status is Status.UNSUPPORTED:
+            return found
+        if found.plan is not None:
+            return replace(found, status=Status.SOLVED, stopped_by=StoppedBy.FIRST_PLAN, lower_bound=None)
+        ended = StoppedBy.INCOMPLETE if found.stopped_by is StoppedBy.EXHAUSTED else found.stopped_by
+        return replace(found, status=Status.UNKNOWN, stopped_by=ended, lower_bound=None, reason=AT_ONCE)
     part = limits.part(BOUND_SECONDS) if limits.time_limit is None else limits.share(BOUND_SHARE)
     free = lift.answer(put(watch_in_time(classical, exactly=True).problem), options.within(part), solve)
     if free.status in (Status.UNSOLVABLE, Status.UNSUPPORTED):
@@ -194,6 +199,8 @@ _NOTHING: Final = Constraint(ConstraintKind.AT_MOST, Done(Atom("")), times=UNCOU
 def is_watched_exactly(constraint: Constraint, problem: Problem) -> bool:
     """Return whether monitors of single happenings judge `constraint` as the states after all of a moment do."""
     what, other = constraint.what, constraint.other
+    if _reads_items_in_use(problem):
+        return False
     match constraint.kind:
         case ConstraintKind.ALWAYS:
             return _is_joined(what, And, problem)
@@ -207,6 +214,13 @@ def is_watched_exactly(constraint: Constraint, problem: Problem) -> bool:
             are_alternatives = all(isinstance(each, Done) or _is_joined(each, Or, problem) for each in (what, other))
             return are_alternatives and not (isinstance(what, Done) and not isinstance(other, Done))
     return False
+
+
+def _reads_items_in_use(problem: Problem) -> bool:
+    """Return whether a monitor may have to look, before a conditional effect, at an item that a step modifies."""
+    actions = problem.domain.actions.values()
+    is_conditional = any(each.when or each.at_start.when or each.at_end.when for each in actions)
+    return is_conditional and any(each.modifies and not takes_no_time(each) for each in actions)
 
 
 def _is_joined(condition: Happening | None, kind: type[And | Or], problem: Problem) -> bool:

@@ -26,7 +26,8 @@ from planner.model.formulas import TRUE
 from planner.model.problem import Goal, Metric
 
 TINY = TemporalFeatures(actions=3, longest=3, ranges=0, objects=1, numbers=False)
-LAST_START = 9
+LAST_CHANGE = 6
+"""The tick from which on nothing changes but by steps."""
 Steps = tuple[tuple[int, ...], frozenset[tuple[int, int]]]
 """The actions that a decomposition comes to, by their numbers, and the pairs of steps that it orders."""
 
@@ -45,7 +46,7 @@ def all_networks(choices: Sequence[Sequence[Steps]], order: Sequence[tuple[int, 
 
 
 class Tasks:
-    """Two or three tasks of two methods each at most, each of which comes to one or two steps."""
+    """One or two tasks of two methods each at most, which come to three steps at most."""
 
     def __init__(self, seed: int) -> None:
         self.rng = rng = random.Random(seed)
@@ -61,7 +62,7 @@ class Tasks:
             tasks[f"t{place}"] = Task(f"t{place}")
             choices.append([])
             for number in range(rng.choice([1, 2])):
-                steps = tuple([rng.randrange(len(self.names)) for _ in range(rng.choice([1, 1, 2]))])
+                steps = tuple([rng.randrange(len(self.names)) for _ in range(1 if place else rng.choice([1, 1, 2]))])
                 pairs = [(0, 1)] if len(steps) > 1 and (self.is_ordered or rng.random() < 0.5) else []
                 choices[-1].append((steps, frozenset(pairs)))
                 subtasks = tuple([Subtask(Atom(self.names[each][0], self.names[each][1:])) for each in steps])
@@ -87,7 +88,8 @@ class Tasks:
         found: list[int] = []
         for numbers, pairs in set(all_networks(self.choices, self.order)):
             lengths = [semantics.actions[number].low for number in numbers]
-            for starts in product(range(LAST_START), repeat=len(numbers)):
+            horizon = LAST_CHANGE + sum(lengths) + len(lengths)
+            for starts in product(range(horizon), repeat=len(numbers)):
                 ends = [start + length for start, length in zip(starts, lengths, strict=True)]
                 end = max(ends)
                 cost = len(numbers) if by_length else end
