@@ -237,7 +237,8 @@ class _Searches:
         sequential = self._frame.in_turn(made)
         if sequential is None:
             return
-        found = self._solve(sequential, self._options.within(self._limits, SHARE, on_progress=None))
+        limits = self._limits.part(SECONDS_IN_TIME if self._limits.remaining is None else None)
+        found = self._solve(sequential, self._options.within(limits, SHARE, on_progress=None))
         if found.plan is not None:
             note(in_turn(made.problem, found.plan.steps))
 
