@@ -81,11 +81,12 @@ from planner.model.formulas import (
     literals_in,
     unmarked,
 )
-from planner.model.problem import Problem
+from planner.model.problem import Problem, is_temporal
 from planner.model.unknown_numbers import find_unread, known_fact
 from planner.plan import StoppedBy
 from planner.problem_kinds import AnyProblem, check_classical
 from planner.semantics.simulation import Simulation
+from planner.semantics.snap_actions import make_snap_problem
 
 if TYPE_CHECKING:
     from planner.explain.single_repairs import Repair
@@ -276,7 +277,8 @@ def check_demands(problem: Problem) -> Iterator[Finding]:
 def check_constraints(problem: Problem, reach: Possible) -> Iterator[Finding]:
     """Yield the constraints of `problem` that no plan keeps, and those that every plan keeps."""
     if problem.constraints:
-        start = Simulation(for_steps(replace(problem, unknown=()), []))
+        known = for_steps(replace(problem, unknown=()), [])
+        start = Simulation(make_snap_problem(known).problem if is_temporal(known) else known)
         unsure = {*problem.domain.derived, *(each.predicate for each in problem.unknown)} if problem.unknown else set()
         for constraint in problem.constraints:
             yield from _find_broken(constraint, start, unsure) or _find_idle(constraint, reach)

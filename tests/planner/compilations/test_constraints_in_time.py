@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from planner import Domain, always, at_most, before, done, never, solve, sometime, validate
+from planner.lint.findings import Level
+from planner.lint.problem_lint import check_problem
 from planner.model import Problem
 from planner.plan import Plan, Status, Step, StepTime
 
@@ -122,3 +124,9 @@ def test_the_checker_names_the_moment_and_the_constraint() -> None:
     assert unmet.valid is False
     nothing = validate(work(sometime("rested(a)"), goal=["free(a)"]), [])
     assert nothing.reason == "at the end, the constraint 'sometime rested(a)' is not met"
+
+
+def test_check_tells_of_constraints_in_time() -> None:
+    found = [each.rule for each in check_problem(work(always("ready(a)"), sometime("free(b)")))]
+    assert "broken-constraint" in found
+    assert not [each for each in check_problem(work(before("rested(a)", "ready(b)"))) if each.level is Level.ERROR]
