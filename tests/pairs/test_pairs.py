@@ -14,8 +14,8 @@ from pairs.services import SERVICES, Case, Kind, Verdict, judge
 
 from planner.model.constructs import Construct
 
-SAMPLE = {"solve": 16, "decide": 8, "run": 2}
-"""How many pairs a service gets in each run; other services get 3."""
+SAMPLE = {"solve": 30, "decide": 12}
+"""How many pairs a service gets in each run; other services get 5."""
 LIMIT = 1.0
 """Time limit of one answer of the sample, in seconds."""
 WORST = (Kind.WRONG, Kind.INTERNAL)
@@ -47,7 +47,7 @@ def find_faults(name: str, cases: Iterable[tuple[str, ...]], limit: float) -> di
 
 @pytest.mark.parametrize("name", SERVICES)
 def test_answers_about_some_pairs(name: str) -> None:
-    sample = random.Random(f"{name} {PART}").sample(PAIRS, SAMPLE.get(name, 3))
+    sample = random.Random(f"{name} {PART}").sample(PAIRS, SAMPLE.get(name, 5))
     assert not find_faults(name, sample, LIMIT)
 
 
