@@ -292,7 +292,6 @@ def _conditional_numbers(start: Moment, end: Moment, through: Regression) -> tup
     for each in end.when:
         if each.numbers:
             numbers = tuple([replace(number, value=through.value(number.value)) for number in each.numbers])
-            found.append(
-                replace(each, requires=through.regress(each.requires), provides=(), modifies=(), numbers=numbers)
-            )
+            effect = replace(each, requires=through.regress(each.requires), provides=(), modifies=(), numbers=numbers)
+            found.append(at_once(effect))
     return tuple(found)

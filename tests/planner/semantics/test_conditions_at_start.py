@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from planner import Domain, Limits, Problem, When, check_problem, solve, validate
+from planner.compilations.sequential_steps import compile_sequential
 from planner.language.pddl import parse_domain, parse_problem
 from planner.language.pddl.export import export
 from planner.plan import Step, StepTime
@@ -105,3 +106,10 @@ def test_check_tells_conditions_that_may_change() -> None:
     assert "the state in which the step begins" in found.message
     late = oven(When("salted", "crisp"), ["hot"], at_end={"when": [CRISP]})
     assert not [each for each in check_problem(late, Limits()) if each.rule == "condition-at-start"]
+
+
+def test_sequences_change_numbers_where_the_condition_holds() -> None:
+    problem = oven(When("hot", modifies="meals += 1"), ["counted"])
+    (counted,) = compile_sequential(problem).domain.actions["roast"].when
+    assert str(counted.requires) == "hot"
+    assert [str(each) for each in counted.numbers] == ["meals += 1"]
