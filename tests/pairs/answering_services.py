@@ -14,7 +14,7 @@ from pairs.interpreter import Ground, World
 from pairs.judging import RIGHT, Case, Kind, Verdict, service, wrong
 from pairs.trajectories import Kept, Price, forgone, look_all, may_go_on
 
-from htn.lint import check_htn_problem as check_tasks
+from htn.lint.hierarchy_lint import check_htn_problem as check_tasks
 from htn.model import HtnProblem
 from planner import Limits, Plan, Step, lab, partial_order, questions, rank, schedule, validate, why_not
 from planner.explain.any_problem import explain_any_plan, explain_no_plan
