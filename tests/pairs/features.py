@@ -161,14 +161,14 @@ def risk(draft: Draft) -> None:
     draft.late.append("call(shop)")
 
 
-@feature()
+@feature(Construct.CHANGES)
 def after(draft: Draft) -> None:
     draft.act("announce", {"x": "parcel"})
     draft.extend("drop", after=["announce(x)"])
     draft.early.append("announce(p1)")
 
 
-@feature()
+@feature(Construct.CHANGES)
 def stale(draft: Draft) -> None:
     draft.staleness["checked(x)"] = ["at(_)"]
     draft.act("inspect", {"x": "parcel"}, provides=["checked(x)"])
