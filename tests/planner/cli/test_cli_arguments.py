@@ -62,7 +62,7 @@ DEFAULTS = {
     **dict.fromkeys(
         ("search", "heuristic", "engine", "simulations", "memory_limit", "plan_file", "objective", "penalty", "budget")
     ),
-    **dict.fromkeys(("pruning", "expansion_limit", "search_tree_dump")),
+    **dict.fromkeys(("pruning", "expansion_limit", "search_tree_dump", "exploration")),
     **dict.fromkeys(("deadline", "soft", "candidates", "within", "diverse", "least", "rank", "rule")),
 }
 
