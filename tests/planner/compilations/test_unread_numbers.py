@@ -172,7 +172,7 @@ def test_services_that_refuse_unknown_numbers() -> None:
     decision = decide(problem)
     assert (decision.status, decision.reason) == (
         Status.UNSUPPORTED,
-        "policies do not take unknown numbers in a problem with numbers yet",
+        "policies do not take unknown numbers; solve(…) gives a plan, which supposes their values",
     )
     with pytest.raises(UnsupportedError, match="unknown numbers in candidates"):
         candidates(problem)
