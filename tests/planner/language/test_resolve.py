@@ -162,8 +162,7 @@ def test_names_that_mean_nothing_are_mistakes_and_no_proofs(message: str, search
 
 
 TAKING_CLASSICAL: dict[str, Callable[[Any], object]] = {
-    **{name: SEARCHES[name] for name in ("explain_unsolvable", "explain_plan", "patch", "mend", "undo", "evaluate")},
-    "executions": SEARCHES["executions"],
+    **{name: SEARCHES[name] for name in ("explain_unsolvable", "explain_plan", "patch", "mend", "undo")},
     "compile_object_creation": lambda problem: compile_object_creation(problem, 2).problem,
     "expected_costs": expected_costs,
     "check_problem": check_problem,
