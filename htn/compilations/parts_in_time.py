@@ -9,7 +9,6 @@ from __future__ import annotations
 from htn.model import HtnProblem
 from planner.compilations.budgets import compile_budgets
 from planner.compilations.constraints_in_time import Lift, solve_with_constraints_in_time
-from planner.compilations.cost_budgets import limits_metric, solve_within_cost, without_cost_budget
 from planner.compilations.wishes_in_time import MOST_CHOSEN, WishChoices
 from planner.errors import UnsupportedError
 from planner.lightweight import replace
@@ -34,8 +33,6 @@ def plan_parts_in_time(problem: HtnProblem, options: SolveOptions, solve: Solve)
         return unsupported_result(f"more than {MOST_CHOSEN} wishes in a problem with tasks in time")
     if classical.wishes:
         return WishChoices(problem, classical, options, solve_rest, put).run()
-    if limits_metric(classical):
-        return solve_within_cost(problem, put(without_cost_budget(classical)), options, solve_rest)
     if has(classical, Construct.BUDGETS):
         try:
             plain = compile_budgets(classical)

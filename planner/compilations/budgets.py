@@ -11,7 +11,19 @@ from collections.abc import Mapping
 
 from planner.errors import UnsupportedError
 from planner.lightweight import Final, replace
-from planner.model import COST, Action, Arithmetic, Atom, Expression, Function, Metric, Number, NumericEffect, Problem
+from planner.model import (
+    COST,
+    Action,
+    Arithmetic,
+    Atom,
+    Expression,
+    Function,
+    Metric,
+    Number,
+    NumericEffect,
+    NumericMetric,
+    Problem,
+)
 from planner.model.actions import CostFunction, CostTerm
 
 SPENT: Final = "@spent"
@@ -23,6 +35,17 @@ USED: Final = "@used-"
 def limits_cost(problem: Problem) -> bool:
     """Return whether the cost of plans has a budget."""
     return COST in problem.budgets
+
+
+def name_refused_budget(problem: Problem) -> str:
+    """Return why the budget on the cost cannot be kept, or "".
+
+    Where plans are compared by numbers or by time, it could be one on that, or on what all steps cost together.
+    """
+    if not limits_cost(problem) or not isinstance(problem.metric, NumericMetric):
+        return ""
+    way = "state what steps spend in `uses`, and a budget on that"
+    return f"a budget on the cost beside the metric '{problem.metric}'; {way}"
 
 
 def with_budgets(problem: Problem, budgets: Mapping[str, Number]) -> Problem:

@@ -13,8 +13,6 @@ from planner.model import Problem
 from planner.model.constructs import CONSTRAINED, Construct, Service, has
 from planner.model.domain import creates_objects
 from planner.model.problem import (
-    COST,
-    NumericMetric,
     counts_softly,
     find_constraint_on_unknown,
     is_numeric,
@@ -60,15 +58,14 @@ def separate_deadline(problem: Problem, options: SolveOptions, answer: Solve) ->
     return solve_sequentially(problem, options, answer)
 
 
-def keep_budget_on_metric(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
-    """Keep a budget on the cost where the cost is the change of a metric of numbers; refuse it beside wishes."""
-    if COST not in problem.budgets or not isinstance(problem.metric, NumericMetric):
+def refuse_budget_on_metric(problem: Problem, *_: object) -> Result | None:
+    """Refuse a budget on the cost where plans are compared by numbers or by time."""
+    if not problem.budgets:
         return None
-    if problem.wishes:
-        return unsupported_result(f"a budget on the cost beside the metric '{problem.metric}' and wishes")
-    from planner.compilations.cost_budgets import solve_within_cost, without_cost_budget
+    from planner.compilations.budgets import name_refused_budget
 
-    return solve_within_cost(problem, without_cost_budget(problem), options, answer)
+    refused = name_refused_budget(problem)
+    return unsupported_result(refused) if refused else None
 
 
 def grant_wishes(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
@@ -158,7 +155,7 @@ REDUCTIONS: Final[tuple[Callable[[Problem, SolveOptions, Solve], Result | None],
     refuse_plain,
     create_objects,
     separate_deadline,
-    keep_budget_on_metric,
+    refuse_budget_on_metric,
     grant_wishes,
     ask_engine,
     suppose_unknown_facts,

@@ -12,7 +12,6 @@ from collections.abc import Callable
 
 from planner.compilations import Compiled
 from planner.compilations.budgets import compile_budgets
-from planner.compilations.cost_budgets import limits_metric, solve_within_cost, without_cost_budget
 from planner.compilations.driver import Driver, value_plan
 from planner.compilations.soft_goals import FORGONE, forgo_name
 from planner.errors import UnsupportedError
@@ -51,14 +50,7 @@ def solve_with_wishes_in_time(problem: Problem, options: SolveOptions, solve: So
 
 
 def solve_with_budgets_in_time(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
-    """Solve `problem`, which is in time and has budgets; `solve` takes what has none.
-
-    A budget on a metric of numbers or of time is kept by the cheapest plans, if there are no wishes.
-    """
-    if limits_metric(problem) and problem.wishes:
-        return unsupported_result(f"more than {MOST_CHOSEN} wishes and a budget on the cost beside '{problem.metric}'")
-    if limits_metric(problem):
-        return solve_within_cost(problem, without_cost_budget(problem), options, solve)
+    """Solve `problem`, which is in time and has budgets; `solve` takes what has none."""
     try:
         plain = compile_budgets(problem)
     except UnsupportedError as error:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from functools import partial
 
-from planner.compilations.budgets import limits_cost
+from planner.compilations.budgets import name_refused_budget
 from planner.compilations.trajectory_constraints import constraint_of
 from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.garbage_collection import pause_collector
@@ -20,7 +20,7 @@ from planner.limits import LimitReached, Limits, check_limits, never
 from planner.model import Formula, Number, Problem
 from planner.model.constructs import CONSTRAINED, Construct, Service, has, name_refused
 from planner.model.domain import creates_objects, lists_patterns
-from planner.model.problem import NumericMetric, find_constraint_on_unknown, is_numeric, is_temporal
+from planner.model.problem import find_constraint_on_unknown, is_numeric, is_temporal
 from planner.options import check_simulations
 from planner.plan import Statistics, Status, StoppedBy
 from planner.policies.decision import GUIDE, Aim, Decision, Hopes, Objective
@@ -489,9 +489,9 @@ def find_refusal(whole: AnyProblem) -> tuple[str, str] | None:
     doubtful = find_constraint_on_unknown(problem)
     if doubtful is not None:
         return f"constraints on facts declared unknown, such as '{doubtful}'", "constrain what is known"
-    if has(problem, Construct.UNKNOWN) and limits_cost(problem) and isinstance(problem.metric, NumericMetric):
-        what = f"a budget on the cost beside the metric '{problem.metric}' where facts are unknown"
-        return what, "limit a resource that the steps use"
+    budget, _, way = name_refused_budget(problem).partition("; ")
+    if budget:
+        return budget, way
     if is_temporal(problem) and (refused := refused_in_turn(problem)) is not None:
         return refused
     named = name_refused(problem, Service.POLICIES)

@@ -97,11 +97,11 @@ def test_budgets_hold_in_all_executions_beside_numbers(search: str | None) -> No
     assert (found.policy.success, found.policy.cost) == (0.875, 2.75)
 
 
-def test_a_budget_on_the_cost_limits_the_change_of_the_metric() -> None:
+def test_a_budget_on_the_cost_beside_a_metric_of_numbers_is_refused() -> None:
     found = decide(replace(pump(6), metric=NumericMetric(WATER), budgets={"cost": 4}))
-    assert found.status is Status.OPTIMAL
-    assert found.policy.success == 0.375  # at 3, two units would be too many
-    assert found.validated
+    assert found.status is Status.UNSUPPORTED
+    assert "a budget on the cost beside the metric" in found.reason
+    assert "`uses`" in found.reason
 
 
 def test_a_metric_without_bounds_is_searched_through_or_refused() -> None:
