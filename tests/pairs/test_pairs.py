@@ -19,8 +19,6 @@ SAMPLE = {"solve": 30, "decide": 12}
 LIMIT = 1.0
 """Time limit of one answer of the sample, in seconds."""
 WORST = (Kind.WRONG, Kind.INTERNAL)
-KNOWN_WRONG = {"check": "it does not tell that solve refuses it"}
-"""Answers that are known to be wrong: `check` does not tell all that `solve` refuses."""
 
 
 def test_each_construct_is_a_feature() -> None:
@@ -38,9 +36,8 @@ def find_faults(name: str, cases: Iterable[tuple[str, ...]], limit: float) -> di
     refusals, faults = read_refusals().get(name), {}
     for names in cases:
         verdict = judge(name, Case(names, limit))
-        is_wrong = verdict.kind in WORST and not (name in KNOWN_WRONG and KNOWN_WRONG[name] in verdict.reason)
         is_pair = len(names) == 2 and refusals is not None
-        if is_wrong or (is_pair and (frozenset(names) in refusals) != (verdict.kind in REFUSALS)):
+        if verdict.kind in WORST or (is_pair and (frozenset(names) in refusals) != (verdict.kind in REFUSALS)):
             faults[names] = verdict
     return faults
 
