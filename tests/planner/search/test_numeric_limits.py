@@ -124,12 +124,13 @@ def test_actions_that_change_numbers_are_relevant_beside_soft_goals() -> None:
     assert validate(task, result.plan).valid
 
 
-def test_unknown_facts_beside_numbers_are_refused() -> None:
+def test_unknown_facts_beside_numbers_are_supposed() -> None:
     lucky = Action("lucky", when=(When(Atom("p"), numbers=(NumericEffect(F, "+=", 1),)),))
     task = replace(problem(Comparison(F, ">=", 1), lucky), unknown=(Atom("p"),))
-    assert solve(task, time_limit=20).status is Status.UNSUPPORTED
-    with pytest.raises(UnsupportedError, match="unknown"):
-        validate(task, [Step("lucky")])
+    found = solve(task, time_limit=20)
+    assert found.status is Status.SOLVED
+    assert [(str(each.fact), each.holds) for each in found.expect_plan().suppositions] == [("p", True)]
+    assert validate(task, [Step("lucky")]).valid
 
 
 def test_objects_are_not_created_beside_numbers() -> None:
