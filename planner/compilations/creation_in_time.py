@@ -1,4 +1,4 @@
-"""Created objects in time: rounds with more and more placeholders, which steps reserve at their starts.
+"""Created objects in time and beside numbers: more and more placeholders, which steps reserve at their starts.
 
 A placeholder is taken when the step that creates it starts, and exists from its end. Placeholders are taken in any
 order: in the order of their names, one step would have to wait for another one.
@@ -30,7 +30,7 @@ from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.model.arithmetic import as_number, exact_value
 from planner.model.formulas import Atom, Not, Number, conjunction
-from planner.model.problem import Goal, Metric, Problem, counts_makespan_alone
+from planner.model.problem import Goal, Metric, Problem, counts_makespan_alone, is_temporal
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
 from planner.portfolio.search_history import Recorder
@@ -51,11 +51,15 @@ def solve_with_creation_in_time(problem: Problem, options: SolveOptions, answer:
 
     OPTIMAL and UNSOLVABLE hold for any number of created objects.
     """
-    rounds = _Rounds(problem, options, answer, solve)
-    try:
-        return rounds.run()
-    except LimitReached as limit:
-        return rounds.end(limit.stopped_by)
+    return _Rounds(problem, options, answer, solve).run_within_limits()
+
+
+def solve_with_creation_beside_numbers(problem: Problem, options: SolveOptions, answer: Solve) -> Result:
+    """Solve `problem`, which has numbers and creates objects; `answer` takes it with placeholders.
+
+    OPTIMAL and UNSOLVABLE hold for any number of created objects.
+    """
+    return _Rounds(problem, options, answer, answer).run_within_limits()
 
 
 class _Rounds:
@@ -64,6 +68,7 @@ class _Rounds:
     def __init__(self, problem: Problem, options: SolveOptions, answer: Solve, solve: Solve) -> None:
         self._problem, self._options, self._answer, self._solve = problem, options, answer, solve
         self._limits = options.limits()
+        self._is_in_time = is_temporal(problem)
         self._each = created_types(problem.domain.actions.values())
         self._steps = dict.fromkeys(self._each, 0)
         self._whole: set[str] = set()
@@ -73,9 +78,16 @@ class _Rounds:
         self._recorder = Recorder()
         self._latest = Result(Status.UNKNOWN, StoppedBy.INCOMPLETE)
 
+    def run_within_limits(self) -> Result:
+        """Search in rounds, and return the answer, or the best one when a limit ends the search."""
+        try:
+            return self.run()
+        except LimitReached as limit:
+            return self.end(limit.stopped_by)
+
     def run(self) -> Result:
         """Search in rounds. Raises `LimitReached`."""
-        unreachable = self._bound_all()
+        unreachable = self._bound_all() if self._is_in_time else None
         if unreachable is not None:
             return unreachable
         for place, steps in enumerate(ROUNDS):
@@ -142,7 +154,8 @@ class _Rounds:
         expansion = expand_in_any_order(self._problem.domain)
         names = choose_names(self._problem, self._counts())
         with contextlib.suppress(UnsupportedError):
-            happenings = price_happenings(replace(self._placed(), constraints=()))
+            free = replace(self._placed(), constraints=(), budgets={}, deadline=None)
+            happenings = price_happenings(free) if self._is_in_time else replace(free, metric=Metric.COST)
             for kind, each in self._each.items():
                 most = names[kind][: len(names[kind]) - each + 1]
                 taken = conjunction([Not(Atom(expansion.fresh[kind], (name,))) for name in most])

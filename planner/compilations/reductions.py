@@ -36,7 +36,9 @@ def create_objects(problem: Problem, options: SolveOptions, answer: Solve) -> Re
     if not creates_objects(problem.domain):
         return None
     if is_numeric(problem):
-        return unsupported_result("actions that create objects in a problem with numbers")
+        from planner.compilations.creation_in_time import solve_with_creation_beside_numbers
+
+        return solve_with_creation_beside_numbers(problem, options, answer)
     from planner.compilations.creation_rounds import solve_with_creation
 
     return solve_with_creation(problem, options, answer)

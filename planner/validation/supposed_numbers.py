@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.model import Atom, Formula, Problem
+from planner.model import Action, Atom, Formula, Problem
 from planner.model.formulas import atoms_in, conjunction, is_variable, substitute
 from planner.model.unknown_numbers import find_unread, known_fact
 from planner.plan import Step, Supposition
-from planner.semantics.simulation import bind_parameters
 
 
 def measured_by(problem: Problem, step: Step) -> list[Atom]:
     """Return patterns of the function terms whose values `step` measures."""
     action = problem.domain.actions[step.action]
-    binding = dict(bind_parameters(action, step)) if action.measures else {}
+    binding = _bind(action, step) if action.measures else {}
     return [pattern.substitute(binding) for pattern in action.measures]
+
+
+def _bind(action: Action, step: Step) -> dict[str, str]:
+    """Return the arguments of `step` by parameter, with the names of what it creates."""
+    return dict(zip([each.name for each in action.step_parameters], step.arguments, strict=False))
 
 
 def find_supposed_numbers(problem: Problem, steps: Sequence[Step]) -> tuple[Supposition, ...]:
@@ -35,7 +39,7 @@ def find_supposed_numbers(problem: Problem, steps: Sequence[Step]) -> tuple[Supp
 
 def _requires(problem: Problem, step: Step) -> Formula:
     action = problem.domain.actions[step.action]
-    return substitute(conjunction([action.requires, action.throughout]), dict(bind_parameters(action, step)))
+    return substitute(conjunction([action.requires, action.throughout]), _bind(action, step))
 
 
 def _mentions(formula: Formula, fact: Atom) -> bool:

@@ -133,11 +133,13 @@ def test_unknown_facts_beside_numbers_are_supposed() -> None:
     assert validate(task, [Step("lucky")]).valid
 
 
-def test_objects_are_not_created_beside_numbers() -> None:
+def test_objects_are_created_beside_numbers() -> None:
     make = Action("make", creates={"?new": "thing"}, numbers=(NumericEffect(F, "+=", 1),))
     task = problem(Comparison(F, ">=", 1), make)
     task = replace(task, domain=replace(task.domain, types={"thing": ()}))
-    assert solve(task, time_limit=20).status is Status.UNSUPPORTED
+    found = solve(task, time_limit=20)
+    assert (found.status, found.cost) == (Status.OPTIMAL, 1)
+    assert validate(task, found.expect_plan()).valid
 
 
 def test_explanations_of_plans_name_the_comparisons_that_steps_serve() -> None:
