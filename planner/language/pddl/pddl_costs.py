@@ -71,15 +71,15 @@ def _count_cost(action: Action, started: int, *, keep: bool) -> Action:
     """Let `action` increase the function for `total-cost` by its cost: by its `started` first terms at its start."""
     total = Atom(TOTAL_AS_FUNCTION)
     increases = [NumericEffect(total, "+=", _expression_of(term)) for term in action.cost]
-    at_start = action.at_start
-    if started:
-        at_start = replace(at_start, numbers=(*at_start.numbers, *increases[:started]))
-    return replace(
-        action,
-        cost=action.cost if keep else (),
-        numbers=(*action.numbers, *increases[started:]),
-        at_start=at_start,
-    )
+    kept = replace(action, cost=action.cost if keep else ())
+    if action.duration is None:
+        return replace(kept, numbers=(*action.numbers, *increases))
+    start, end = action.at_start, action.at_end
+    if increases[:started]:
+        start = replace(start, numbers=(*start.numbers, *increases[:started]))
+    if increases[started:]:
+        end = replace(end, numbers=(*end.numbers, *increases[started:]))
+    return replace(kept, at_start=start, at_end=end)
 
 
 def _expression_of(term: CostTerm) -> Expression:
