@@ -9,7 +9,7 @@ from fractions import Fraction
 from planner.compilations.determinization import ROUNDING, determinize, outcome_probabilities
 from planner.grounding.action_tables import common_resolution, make_cost_function, make_use_function
 from planner.limits import Limits
-from planner.model import COST, Number, Problem
+from planner.model import COST, Atom, Number, Problem
 from planner.model.arithmetic import exact_value
 from planner.plan import Step
 from planner.policies.layered_process import LayeredProcess
@@ -77,6 +77,11 @@ class TimedProcess(LayeredProcess[Clock]):
         self.purse = self._make_purse()
         self._results: dict[tuple[State, int], list[tuple[float, State, Number, bool]] | None] = {}
         self._ends: dict[State, tuple[State, bool, Number] | None] = {}
+
+    def values(self, state: State) -> dict[Atom, Number]:
+        """Return the values of the declared fluents in `state`, without those that only split steps have."""
+        declared = self._turns.source.domain.functions
+        return {term: value for term, value in super().values(state).items() if term.predicate in declared}
 
     def _add_choices(self) -> None:
         for name, action in self._turns.source.domain.actions.items():

@@ -37,6 +37,12 @@ def make_changes() -> Problem:
     return domain.problem(objects={"lab": "room"}, initial=["lit(lab)"], goal=["at(lab)"])
 
 
+def make_budgets() -> Problem:
+    domain = Domain("door")
+    domain.action("open", provides=["is_open"], uses={"ink": 1})
+    return domain.problem(goal=["is_open"], budgets={"ink": 5})
+
+
 def make_creation() -> Problem:
     domain = Domain("office", types=["ticket"])
     domain.action("file", creates={"t": "ticket"}, provides=["filed(t)"])
@@ -72,7 +78,7 @@ PROBLEMS: dict[Construct, Callable[[], Problem]] = {
     Construct.SOFT_GOALS: lambda: make_door(goal={"hard": "inside", "soft": {"is_open": 2}}),
     Construct.SOFT_CONSTRAINTS: lambda: make_door(constraints=[replace(at_most(1, done("open")), utility=2)]),
     Construct.CONSTRAINTS: lambda: make_door(constraints=[at_most(1, done("open"))]),
-    Construct.BUDGETS: lambda: make_door(budgets={"cost": 5}),
+    Construct.BUDGETS: make_budgets,
     Construct.DEADLINE: make_lasting,
 }
 

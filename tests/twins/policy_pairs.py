@@ -87,7 +87,7 @@ def draw(rng: random.Random, wanted: int = 3) -> Tiny:
         features.add("numbers")
     if "time" in features:
         features -= {"hard", "soft", "unknown", "deadline", "budget"}
-    if {"unknown", "metric"} <= features:
+    if "metric" in features:  # a budget on the cost is refused there
         features.discard("budget")
     acts = [_draw_act(rng, number, features) for number in range(rng.randint(2, 3))]
     if "unknown" in features:
