@@ -20,7 +20,7 @@ from planner.limits import LimitReached, Limits, check_limits, never
 from planner.model import Formula, Number, Problem
 from planner.model.constructs import CONSTRAINED, Construct, Service, has, name_refused
 from planner.model.domain import creates_objects, lists_patterns
-from planner.model.problem import find_constraint_on_unknown, is_numeric, is_temporal
+from planner.model.problem import NumericMetric, find_constraint_on_unknown, is_numeric, is_temporal
 from planner.options import check_simulations
 from planner.plan import Statistics, Status, StoppedBy
 from planner.policies.decision import GUIDE, Aim, Decision, Hopes, Objective
@@ -188,6 +188,11 @@ class Decider:
             status = Status.UNKNOWN
         if status is Status.OPTIMAL and policy.is_ambiguous:
             status = Status.SOLVED
+        classical = classical_of(self.problem)
+        takes_turns = is_temporal(classical) or has(classical, Construct.DEADLINE)
+        if status in (Status.OPTIMAL, Status.SOLVED) and takes_turns:
+            status, success = Status.SOLVED, 1.0  # steps at once might do better: nothing bounds these
+            cost = self._cost_bound(0.0, aim.process, settled=False)
         return Decision(
             status,
             stopped_by,
@@ -240,7 +245,7 @@ class Decider:
             return found + (again if runs else "")
         classical = classical_of(self.problem)
         if status in (Status.OPTIMAL, Status.SOLVED) and (is_temporal(classical) or has(classical, Construct.DEADLINE)):
-            return "one step is done after another"
+            return "one step is done after another: steps at once might do better"
         if self.objective is Objective.COST and aim.rewards and policy.success < 1 - SAME:
             return "success comes first, as it is not certain and no penalty says what giving up costs"
         return ""
@@ -492,6 +497,8 @@ def find_refusal(whole: AnyProblem) -> tuple[str, str] | None:
     budget, _, way = name_refused_budget(problem).partition("; ")
     if budget:
         return budget, way
+    if has(problem, Construct.UNKNOWN) and isinstance(problem.metric, NumericMetric):
+        return f"unknown facts beside the metric '{problem.metric}'", "solve(…) gives a plan on suppositions"
     if is_temporal(problem) and (refused := refused_in_turn(problem)) is not None:
         return refused
     named = name_refused(problem, Service.POLICIES)

@@ -87,8 +87,8 @@ def draw(rng: random.Random, wanted: int = 3) -> Tiny:
         features.add("numbers")
     if "time" in features:
         features -= {"hard", "soft", "unknown", "deadline", "budget"}
-    if "metric" in features:  # a budget on the cost is refused there
-        features.discard("budget")
+    if "metric" in features:  # a budget on the cost, and unknown facts, are refused there
+        features -= {"budget", "unknown"}
     acts = [_draw_act(rng, number, features) for number in range(rng.randint(2, 3))]
     if "unknown" in features:
         acts.append(Act("look", cost=rng.randint(0, 1)))

@@ -24,7 +24,7 @@ def make_port(**more) -> Problem:
 @pytest.mark.parametrize("search", [None, "lao", "vi", "mcts"])
 def test_the_makespan_counts_the_time_of_steps_in_turn(search) -> None:
     found = decide(make_port(objective="makespan"), search=search)
-    assert found.status is Status.OPTIMAL
+    assert found.status is Status.SOLVED
     assert found.validated
     assert found.policy.cost == pytest.approx(10.001)  # two flights on average, and the gap between two of them
     assert "one step is done after another" in found.describe()
@@ -38,7 +38,7 @@ def test_a_step_waits_for_what_it_needs() -> None:
 
 def test_a_goal_that_is_due_must_be_reached_in_time() -> None:
     found = decide(make_port(due={"there": 16}))
-    assert found.status is Status.OPTIMAL
+    assert found.status is Status.SOLVED
     assert found.policy.success == pytest.approx(0.875)
     late = decide(make_port(due={"there": 4}))
     assert late.status is Status.UNKNOWN
@@ -47,7 +47,7 @@ def test_a_goal_that_is_due_must_be_reached_in_time() -> None:
 
 def test_lateness_with_a_weight_is_paid() -> None:
     found = decide(make_port(due={"there": {"by": 5, "weight": 1}}))
-    assert found.status is Status.OPTIMAL
+    assert found.status is Status.SOLVED
     assert found.validated
     assert found.policy.cost == pytest.approx(6 + 5.001)
 
@@ -58,7 +58,7 @@ def test_a_deadline_alone_is_a_budget_on_durations() -> None:
     domain.action("fast", provides="there", duration=5, risk="0.5", cost=3)
     problem = domain.problem(goal=["there"], deadline=12)
     found = decide(problem)
-    assert found.status is Status.OPTIMAL
+    assert found.status is Status.SOLVED
     policy = found.policy
     assert (policy.success, policy.cost) == (0.75, 4.5)
     assert str(policy.next_step([], spent={"seconds": 5})) == "fast()"
@@ -100,7 +100,7 @@ def make_bank() -> Problem:
 def test_an_execution_in_turn_is_a_valid_plan_in_time() -> None:
     problem = make_bank()
     found = decide(problem)
-    assert found.status is Status.OPTIMAL
+    assert found.status is Status.SOLVED
     world, steps, times = world_of(problem, found.policy), [], []
     state = world.declared.initial
     while (step := world.ask_for_step(found.policy, state, ())) is not None:
