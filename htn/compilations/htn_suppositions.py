@@ -61,7 +61,7 @@ def suppose_unknown_facts(problem: HtnProblem, options: SolveOptions, solve: Sol
     try:
         asked = _prepare(problem)
     except UnsupportedError as error:
-        return unsupported_result(error.construct)
+        return unsupported_result(error.construct, error.hint)
     if asked is None:
         known = replace(problem, classical=replace(classical, unknown=(), likely={}), seal=())
         found = solve(known, options)

@@ -16,6 +16,7 @@ from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.model.problem import Problem
 from planner.options import Solve, SolveOptions
 from planner.plan import Result, unsupported_result
+from planner.problem_kinds import with_classical
 
 
 def plan_parts_in_time(problem: HtnProblem, options: SolveOptions, solve: Solve) -> Result:
@@ -23,8 +24,8 @@ def plan_parts_in_time(problem: HtnProblem, options: SolveOptions, solve: Solve)
     classical = problem.classical
 
     def put(compiled: Problem) -> HtnProblem:
-        domain = replace(problem.domain, classical=compiled.domain)
-        return replace(problem, classical=compiled, domain=domain, seal=())
+        found: HtnProblem = replace(with_classical(problem, compiled), seal=())
+        return found
 
     def solve_rest(part: HtnProblem, given: SolveOptions) -> Result:
         return plan_parts_in_time(part, given, solve)
@@ -37,7 +38,7 @@ def plan_parts_in_time(problem: HtnProblem, options: SolveOptions, solve: Solve)
         try:
             plain = compile_budgets(classical)
         except UnsupportedError as error:
-            return unsupported_result(error.construct)
+            return unsupported_result(error.construct, error.hint)
         return Lift(problem, options).answer(put(plain), options, solve_rest)
     if has(classical, *CONSTRAINED):
         return solve_with_constraints_in_time(problem, options, solve_rest, put)

@@ -45,8 +45,8 @@ class Driver:
 
         return check_steps(self.problem, plan)
 
-    def ask(self, compiled: Compiled, limits: Limits | None = None, **changes: Any) -> Result:
-        """Solve the compiled problem within `limits`, with `changes` of the options; keep what holds of the source.
+    def ask(self, compiled: Compiled, limits: Limits | None = None) -> Result:
+        """Solve the compiled problem within `limits`; keep what holds of the source.
 
         Return the answer about the compiled problem.
         """
@@ -60,7 +60,7 @@ class Driver:
                 )
 
         began = self.limits.elapsed
-        options = self.options.within(limits or self.limits, on_progress=report, **changes)
+        options = self.options.within(limits or self.limits, on_progress=report)
         found = self._solve(compiled.problem, options)
         self._recorder.take_turns(found.history, began)
         self._keep(compiled, found.plan, found.lower_bound)

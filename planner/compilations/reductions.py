@@ -49,9 +49,7 @@ def separate_deadline(problem: Problem, options: SolveOptions, answer: Solve) ->
 
     Problems with unknown facts are left to a later reduction, whose problems come back without.
     """
-    if problem.deadline is None:
-        return None
-    if problem.unknown:
+    if problem.deadline is None or problem.unknown:
         return None
     if not is_numeric(problem) and not (problem.constraints and problem.wishes):
         return None

@@ -160,7 +160,7 @@ def solve_with_unknown(problem: Problem, options: SolveOptions, solve: Solve) ->
     try:
         asked = prepare_translation(problem)
     except UnsupportedError as error:
-        return unsupported_result(error.construct)
+        return unsupported_result(error.construct, error.hint)
     if asked is None:
         found = solve(replace(problem, unknown=(), likely={}), options)
         return found if found.plan is None else replace(found, plan=replace(found.plan, problem=problem))
