@@ -117,6 +117,10 @@ class HtnDriver(Driver):
 
     def check_plan(self, plan: Plan) -> Verdict:
         """Check `plan` and its decomposition with the plan checker."""
+        if plan.times:
+            from htn.compilations.htn_in_time import check_times
+
+            return check_times(self.problem, plan)
         return validate(self.problem, plan)
 
 

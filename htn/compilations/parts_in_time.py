@@ -6,11 +6,10 @@ goals and hard constraints. Monitors of starts, ends and known changes then keep
 
 from __future__ import annotations
 
+from htn.compilations.htn_reductions import HtnDriver
 from htn.model import HtnProblem
-from planner.compilations.budgets import compile_budgets
-from planner.compilations.constraints_in_time import Lift, solve_with_constraints_in_time
-from planner.compilations.wishes_in_time import MOST_CHOSEN, WishChoices
-from planner.errors import UnsupportedError
+from planner.compilations.constraints_in_time import solve_with_constraints_in_time
+from planner.compilations.wishes_in_time import MOST_CHOSEN, WishChoices, solve_with_budgets_in_time
 from planner.lightweight import replace
 from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.model.problem import Problem
@@ -30,16 +29,13 @@ def plan_parts_in_time(problem: HtnProblem, options: SolveOptions, solve: Solve)
     def solve_rest(part: HtnProblem, given: SolveOptions) -> Result:
         return plan_parts_in_time(part, given, solve)
 
+    driver = HtnDriver(problem, options, solve_rest)
     if len(classical.wishes) > MOST_CHOSEN:
         return unsupported_result(f"more than {MOST_CHOSEN} wishes in a problem with tasks in time")
     if classical.wishes:
-        return WishChoices(problem, classical, options, solve_rest, put).run()
+        return WishChoices(driver, put).run()
     if has(classical, Construct.BUDGETS):
-        try:
-            plain = compile_budgets(classical)
-        except UnsupportedError as error:
-            return unsupported_result(error.construct, error.hint)
-        return Lift(problem, options).answer(put(plain), options, solve_rest)
+        return solve_with_budgets_in_time(driver, put)
     if has(classical, *CONSTRAINED):
-        return solve_with_constraints_in_time(problem, options, solve_rest, put)
+        return solve_with_constraints_in_time(driver, put)
     return solve(problem, options)

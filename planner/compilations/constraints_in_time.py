@@ -12,11 +12,11 @@ taken in, the monitors agree. Where other constraints are, the problem without t
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
-from planner.compilations import Compiled
-from planner.compilations.driver import value_plan
+from planner.compilations import Claim, Compiled
+from planner.compilations.driver import Driver, as_plan_of
 from planner.compilations.lifted_regression import negate
 from planner.compilations.normal_form import to_negation_normal_form
 from planner.compilations.passes import compile_away
@@ -62,11 +62,9 @@ from planner.model.formulas import (
 )
 from planner.model.problem import Goal, Metric, Problem, SoftGoal
 from planner.model.timing import TimedEffect
-from planner.options import Solve, SolveOptions
-from planner.plan import Plan, Progress, Result, Status, StoppedBy
+from planner.plan import Result, Status
 from planner.problem_kinds import classical_of
 from planner.semantics.snap_actions import split_moments, takes_no_time
-from planner.validation.validate import check_steps
 
 BOUND_SHARE: Final = 0.4
 BOUND_SECONDS: Final = 5.0
@@ -76,101 +74,26 @@ AT_ONCE: Final = "plans that keep a constraint only by happenings at one moment 
 
 
 def solve_with_constraints_in_time(
-    problem: Any, options: SolveOptions, solve: Solve, put: Callable[[Problem], Any] = lambda classical: classical
+    driver: Driver, put: Callable[[Problem], Any] = lambda classical: classical
 ) -> Result:
-    """Solve `problem`, which is in time and has constraints; `solve` takes what has none.
+    """Solve the problem of `driver`, which is in time and has constraints, by problems that have none.
 
     For a problem of another kind, `put` returns it with another classical problem in place of its own.
     """
-    classical = classical_of(problem)
-    watched, lift = put(watch_in_time(classical).problem), Lift(problem, options)
+    problem = driver.problem
+    classical, lift = classical_of(problem), partial(as_plan_of, problem)
+    watched = Compiled(put(watch_in_time(classical)), lift)
     if all(is_watched_exactly(each, classical) for each in classical.constraints):
-        return lift.answer(watched, options, solve)
-    limits = options.limits()
-    if options.mode == "first":
-        found = lift.answer(watched, options, solve)
-        if found.status is Status.UNSUPPORTED:
-            return found
-        if found.plan is not None:
-            return replace(found, status=Status.SOLVED, stopped_by=StoppedBy.FIRST_PLAN, lower_bound=None)
-        ended = StoppedBy.INCOMPLETE if found.stopped_by is StoppedBy.EXHAUSTED else found.stopped_by
-        return replace(found, status=Status.UNKNOWN, stopped_by=ended, lower_bound=None, reason=AT_ONCE)
-    part = limits.part(BOUND_SECONDS) if limits.time_limit is None else limits.share(BOUND_SHARE)
-    free = lift.answer(put(watch_in_time(classical, exactly=True).problem), options.within(part), solve)
-    if free.status in (Status.UNSOLVABLE, Status.UNSUPPORTED):
-        return free
-    lift.bound = free.lower_bound
-    if lift.is_proved():
-        return replace(free, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, plan=lift.best)
-    stop = _Stop(limits.cancel, lift)
-    found = lift.answer(watched, options.within(limits, cancel=stop), solve)
-    found = replace(found, plan=lift.best, lower_bound=lift.bound)
-    if lift.is_proved():
-        return replace(found, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, reason="")
-    ended = StoppedBy.INCOMPLETE if found.stopped_by is StoppedBy.EXHAUSTED else found.stopped_by
-    return replace(found, status=_weaken(found), stopped_by=ended, reason=AT_ONCE)
-
-
-def _weaken(found: Result) -> Status:
-    """Return the status of `found`, of whose proofs none holds."""
-    if found.status is Status.UNSUPPORTED:
-        return found.status
-    return Status.UNKNOWN if found.plan is None else Status.SOLVED
-
-
-class _Stop(threading.Event):
-    """Ends a search when its plan is proved best, or when `outer` is set."""
-
-    def __init__(self, outer: threading.Event | None, lift: Lift) -> None:
-        super().__init__()
-        self._outer, self._lift = outer, lift
-
-    def is_set(self) -> bool:
-        """Return whether the search is to end."""
-        return self._lift.is_proved() or (self._outer is not None and self._outer.is_set())
-
-
-class Lift:
-    """Hands on plans of compiled problems as plans of `problem`, of any kind: `best` is the cheapest.
-
-    No plan is charged less than `bound`.
-    """
-
-    def __init__(self, problem: Any, options: SolveOptions) -> None:
-        self._problem, self._options = problem, options
-        self.best: Plan | None = None
-        self.bound: Number | None = None
-
-    def is_proved(self) -> bool:
-        """Whether the bound proves the best plan so far."""
-        return self.best is not None and self.bound is not None and self.best.charge <= self.bound
-
-    def answer(self, compiled: Any, options: SolveOptions, solve: Solve) -> Result:
-        """Solve `compiled`; its plan is left out where it does not keep all constraints."""
-        found = solve(compiled, replace(options, on_progress=self._report))
-        plan = self._take(found.plan)
-        if found.plan is None or plan is not None:
-            return replace(found, plan=plan)
-        return replace(found, status=Status.UNKNOWN, stopped_by=StoppedBy.INCOMPLETE, plan=None, reason=AT_ONCE)
-
-    def _take(self, plan: Plan | None) -> Plan | None:
-        """Return `plan` as one of the problem, None where it is not valid; keep it if it is charged least."""
-        if plan is None:
-            return None
-        found = replace(plan, problem=self._problem, forgone=(), utility=None)
-        verdict = check_steps(classical_of(self._problem), found)
-        if not verdict.valid:
-            return None
-        found = value_plan(found, verdict)
-        if self.best is None or found.charge < self.best.charge:
-            self.best = found
-        return found
-
-    def _report(self, progress: Progress) -> None:
-        before = self.best
-        self._take(progress.plan)
-        if self.best is not before and self._options.on_progress is not None:
-            self._options.on_progress(replace(progress, plan=self.best, lower_bound=self.bound))
+        return driver.finish(driver.ask(watched), watched)
+    watched = replace(watched, claim=Claim(bounds=False, unsolvable=False, doubt=AT_ONCE))
+    limits = driver.limits
+    if driver.options.mode != "first":
+        part = limits.part(BOUND_SECONDS) if limits.time_limit is None else limits.share(BOUND_SHARE)
+        free = Compiled(put(watch_in_time(classical, exactly=True)), lift, Claim(plans=False))
+        found = driver.ask(free, part)
+        if driver.is_optimal or found.status is Status.UNSOLVABLE:
+            return driver.finish(found, free)
+    return driver.finish(driver.ask(watched, until_proved=True), watched)
 
 
 _START: Final = "@start "
@@ -179,7 +102,7 @@ _CHANGE: Final = "@change "
 """Prefixes of the names of happenings: of an action's start, of its end, and of a change at a known time."""
 
 
-def watch_in_time(problem: Problem, *, exactly: bool = False) -> Compiled:
+def watch_in_time(problem: Problem, *, exactly: bool = False) -> Problem:
     """Compile the constraints of `problem`, which is in time, to facts, goals and soft goals; plans keep their steps.
 
     With `exactly`, only the constraints of which `is_watched_exactly` are kept, and the others are left out: bounds on
@@ -189,7 +112,7 @@ def watch_in_time(problem: Problem, *, exactly: bool = False) -> Compiled:
     constraints = [
         each if not exactly or is_watched_exactly(each, problem) else _NOTHING for each in problem.constraints
     ]
-    return Compiled(_Watch(problem, constraints).compile(), lambda plan: replace(plan, problem=problem))
+    return _Watch(problem, constraints).compile()
 
 
 _NOTHING: Final = Constraint(ConstraintKind.AT_MOST, Done(Atom("")), times=UNCOUNTED)

@@ -6,6 +6,8 @@ the bounds that are claimed to hold for all plans. The status follows from both.
 
 from __future__ import annotations
 
+import threading
+
 from planner.compilations import Compiled
 from planner.lightweight import Any, replace
 from planner.limits import Limits
@@ -24,6 +26,11 @@ def value_plan(plan: Plan, verdict: Verdict) -> Plan:
         return plan
     lost: list[Number] = [-(wish.utility or 0) for wish in verdict.forgone]
     return replace(plan, utility=exact_sum([*[wish.utility or 0 for wish in wishes], *lost]), forgone=verdict.forgone)
+
+
+def as_plan_of(problem: Any, plan: Plan) -> Plan:
+    """Return `plan`, of a problem that is compiled from `problem` and keeps its steps, as one of `problem`."""
+    return replace(plan, problem=problem, forgone=(), utility=None)
 
 
 class Driver:
@@ -45,10 +52,11 @@ class Driver:
 
         return check_steps(self.problem, plan)
 
-    def ask(self, compiled: Compiled, limits: Limits | None = None) -> Result:
+    def ask(self, compiled: Compiled, limits: Limits | None = None, *, until_proved: bool = False) -> Result:
         """Solve the compiled problem within `limits`; keep what holds of the source.
 
-        Return the answer about the compiled problem.
+        With `until_proved`, the search ends when a bound from before proves its plan. Return the answer about the
+        compiled problem.
         """
 
         def report(progress: Progress) -> None:
@@ -60,15 +68,17 @@ class Driver:
                 )
 
         began = self.limits.elapsed
-        options = self.options.within(limits or self.limits, on_progress=report)
+        limits = limits or self.limits
+        cancel = _Proved(self, limits.cancel) if until_proved else limits.cancel
+        options = self.options.within(limits, on_progress=report, cancel=cancel)
         found = self._solve(compiled.problem, options)
         self._recorder.take_turns(found.history, began)
         self._keep(compiled, found.plan, found.lower_bound)
         return found
 
     def _keep(self, compiled: Compiled, plan: Plan | None, bound: Number | None) -> None:
-        if bound is not None and compiled.claim.bounds and (self.bound is None or bound > self.bound):
-            self.bound = bound
+        if compiled.claim.bounds:
+            self.raise_bound(bound)
         if plan is None or plan is self._latest:
             return
         self._latest = plan
@@ -79,6 +89,11 @@ class Driver:
         lifted = value_plan(lifted, verdict)
         if verdict.valid and (self.plan is None or lifted.charge < self.plan.charge):
             self.plan = lifted
+
+    def raise_bound(self, bound: Number | None) -> None:
+        """Note that no plan of the problem is charged less than `bound`."""
+        if bound is not None and (self.bound is None or bound > self.bound):
+            self.bound = bound
 
     @property
     def is_optimal(self) -> bool:
@@ -97,7 +112,21 @@ class Driver:
             status = Status.UNSOLVABLE
         elif found.status in (Status.OPTIMAL, Status.UNSOLVABLE, Status.UNSUPPORTED):
             stopped_by, reason = StoppedBy.INCOMPLETE, claim.doubt
-        answer = replace(
-            found, status=status, stopped_by=stopped_by, plan=self.plan, lower_bound=self.bound, reason=reason
-        )
+        return self.end(replace(found, status=status, stopped_by=stopped_by, reason=reason))
+
+    def end(self, answer: Result) -> Result:
+        """Return `answer`, about the problem, with the best plan, the bound and the history."""
+        answer = replace(answer, plan=self.plan, lower_bound=self.bound)
         return self._recorder.finish(self.limits.elapsed, answer)
+
+
+class _Proved(threading.Event):
+    """Set when the best plan of `driver` is proved, or when `outer` is set."""
+
+    def __init__(self, driver: Driver, outer: threading.Event | None) -> None:
+        super().__init__()
+        self._driver, self._outer = driver, outer
+
+    def is_set(self) -> bool:
+        """Return whether the search is to end."""
+        return self._driver.is_optimal or (self._outer is not None and self._outer.is_set())

@@ -126,6 +126,7 @@ def _plan_parts_in_time(problem: Problem, options: SolveOptions, answer: Solve) 
     def solve(part: Problem, given: SolveOptions) -> Result:
         return _plan_parts_in_time(part, given, answer)
 
+    from planner.compilations.driver import Driver
     from planner.compilations.wishes_in_time import (
         MOST_CHOSEN,
         solve_with_budgets_in_time,
@@ -136,16 +137,17 @@ def _plan_parts_in_time(problem: Problem, options: SolveOptions, answer: Solve) 
         from planner.compilations.creation_in_time import solve_with_creation_in_time
 
         return solve_with_creation_in_time(problem, options, answer, solve)
+    driver = Driver(problem, options, solve)
     if 0 < len(problem.wishes) <= MOST_CHOSEN:
-        return solve_with_wishes_in_time(problem, options, solve)
+        return solve_with_wishes_in_time(driver)
     if has(problem, Construct.BUDGETS):
-        return solve_with_budgets_in_time(problem, options, solve)
+        return solve_with_budgets_in_time(driver)
     if has(problem, *CONSTRAINED):
         from planner.compilations.constraints_in_time import solve_with_constraints_in_time
 
-        return solve_with_constraints_in_time(problem, options, solve)
+        return solve_with_constraints_in_time(driver)
     if has(problem, Construct.SOFT_GOALS):
-        return solve_with_wishes_in_time(problem, options, solve)
+        return solve_with_wishes_in_time(driver)
     return solve_in_time(problem, options, answer)
 
 

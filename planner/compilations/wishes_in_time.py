@@ -9,10 +9,11 @@ wish's utility; it changes nothing else, so that it takes no time.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from planner.compilations import Compiled
+from planner.compilations import Claim, Compiled
 from planner.compilations.budgets import compile_budgets
-from planner.compilations.driver import Driver, value_plan
+from planner.compilations.driver import Driver, as_plan_of
 from planner.compilations.soft_goals import FORGONE, forgo_name
 from planner.errors import UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
@@ -20,43 +21,44 @@ from planner.model.actions import Action, Constraint, CostTerm, NumericEffect
 from planner.model.domain import Function, Predicate
 from planner.model.formulas import Arithmetic, Atom, Number, Or, conjunction, conjuncts, functions_in
 from planner.model.problem import TOTAL_COST, Goal, Metric, NumericMetric, Problem, SoftGoal
-from planner.options import Solve, SolveOptions
-from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, exact_sum, unsupported_result
-from planner.portfolio.search_history import Recorder
+from planner.plan import Plan, Result, Status, StoppedBy, exact_sum, unsupported_result
 from planner.problem_kinds import classical_of
 from planner.semantics.undefined_values import keep_needed
 from planner.validation.timed_replay import price_plan
-from planner.validation.validate import check_steps
 
 _FORGONE_FACT = "@forgone-"
 
 
+_PLANS: Final = Claim(bounds=False, unsolvable=False)
+"""Where wishes are chosen: of all plans, the bounds of one choice say nothing by themselves."""
 MOST_CHOSEN: Final = 5
 """Wishes of which all choices are looked at."""
 FIRST_SECONDS: Final = 1.0
 """Seconds for each choice in the first round; each later round has three times as much."""
 
 
-def solve_with_wishes_in_time(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
-    """Solve `problem`, which is in time and has wishes; `solve` takes what has none.
+def solve_with_wishes_in_time(driver: Driver) -> Result:
+    """Solve the problem of `driver`, which is in time and has wishes, by problems that have none.
 
     With more than `MOST_CHOSEN` wishes, these are soft goals, and there are neither constraints nor budgets.
     """
+    problem: Problem = driver.problem
     if len(problem.wishes) <= MOST_CHOSEN:
-        return WishChoices(problem, problem, options, solve).run()
+        return WishChoices(driver).run()
     mapped = Compiled(compile_soft_goals(problem), lambda plan: _as_plan_of(problem, plan))
-    driver = Driver(problem, options, solve)
     return driver.finish(driver.ask(mapped), mapped)
 
 
-def solve_with_budgets_in_time(problem: Problem, options: SolveOptions, solve: Solve) -> Result:
-    """Solve `problem`, which is in time and has budgets; `solve` takes what has none."""
+def solve_with_budgets_in_time(driver: Driver, put: Callable[[Problem], Any] = lambda classical: classical) -> Result:
+    """Solve the problem of `driver`, which is in time and has budgets, by one that has none.
+
+    For a problem of another kind, `put` returns it with another classical problem in place of its own.
+    """
     try:
-        plain = compile_budgets(problem)
+        plain = compile_budgets(classical_of(driver.problem))
     except UnsupportedError as error:
         return unsupported_result(error.construct, error.hint)
-    mapped = Compiled(plain, lambda plan: _as_plan_of(problem, plan))
-    driver = Driver(problem, options, solve)
+    mapped = Compiled(put(plain), partial(as_plan_of, driver.problem))
     return driver.finish(driver.ask(mapped), mapped)
 
 
@@ -83,25 +85,15 @@ class _Choice:
 class WishChoices:
     """Looks at all choices of wishes, in rounds of more and more time.
 
-    `problem` is of any kind, and `plain` its classical problem; `put` returns the problem with another classical one in
-    place of its own.
+    `driver` has a problem of any kind; `put` returns it with another classical problem in place of its own.
     """
 
-    def __init__(
-        self,
-        problem: Any,
-        plain: Problem,
-        options: SolveOptions,
-        solve: Solve,
-        put: Callable[[Problem], Any] = lambda classical: classical,
-    ) -> None:
-        self._problem, self._plain, self._options, self._solve, self._put = problem, plain, options, solve, put
-        self._limits = options.limits()
-        self._recorder = Recorder()
-        self._best: Plan | None = None
-        self._statistics, self._reason = Statistics(), ""
+    def __init__(self, driver: Driver, put: Callable[[Problem], Any] = lambda classical: classical) -> None:
+        self._driver, self._put = driver, put
+        self._plain = classical_of(driver.problem)
+        self._latest = Result(Status.UNKNOWN, StoppedBy.INCOMPLETE)
         self._refused: Result | None = None
-        wishes = classical_of(problem).wishes
+        wishes = self._plain.wishes
         chosen = [[wish for place, wish in enumerate(wishes) if bits >> place & 1] for bits in range(1 << len(wishes))]
         self._choices = [
             _Choice(tuple(each), exact_sum([wish.utility or 0 for wish in wishes if wish not in each]))
@@ -119,7 +111,7 @@ class WishChoices:
                     return self._refused
                 if stop is not None:
                     return self._result(stop)
-                if self._best is not None and self._options.mode == "first":
+                if self._driver.plan is not None and self._driver.options.mode == "first":
                     return self._result(StoppedBy.FIRST_PLAN)
             if all(each.has_ended for each in self._open_choices):
                 return self._result(StoppedBy.INCOMPLETE if self._open_choices else StoppedBy.EXHAUSTED)
@@ -127,28 +119,25 @@ class WishChoices:
 
     def _is_out(self, choice: _Choice) -> bool:
         """Return whether no plan of `choice` is charged less than the best one."""
-        best = self._best
+        best = self._driver.plan
         return choice.is_settled or (best is not None and choice.least is not None and choice.least >= best.charge)
 
     def _look_at(self, choice: _Choice, seconds: float) -> StoppedBy | None:
         """Solve the problem in which the wishes of `choice` are hard goals; return what ended all of the work."""
-        part = self._limits.part(seconds)
-        began = self._limits.elapsed
-        found = self._solve(self._choose(choice), self._options.within(part, on_progress=self._report))
-        self._recorder.take_turns(found.history, began)
-        self._statistics = found.statistics
-        self._take(found.plan)
-        choice.has_ended, self._reason = found.stopped_by is not StoppedBy.TIME, found.reason or self._reason
+        driver = self._driver
+        chosen = Compiled(self._choose(choice), partial(as_plan_of, driver.problem), _PLANS)
+        found = self._latest = driver.ask(chosen, driver.limits.part(seconds))
+        choice.has_ended = found.stopped_by is not StoppedBy.TIME
         choice.is_settled = found.status in (Status.OPTIMAL, Status.UNSOLVABLE, Status.UNSUPPORTED)
         if found.lower_bound is not None:
             choice.least = exact_sum([choice.forgone, found.lower_bound])
             self._raise_others(choice, found.lower_bound)
-        self._recorder.note_progress(self._limits.elapsed, self._best, self._least, self._statistics)
+        driver.raise_bound(self._least)
         if found.status is Status.UNSUPPORTED:
             self._refused = found
         if found.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
             return found.stopped_by
-        left = self._limits.remaining
+        left = driver.limits.remaining
         return StoppedBy.TIME if left is not None and left <= 0 else None
 
     def _choose(self, choice: _Choice) -> Any:
@@ -166,27 +155,6 @@ class WishChoices:
                 least = exact_sum([each.forgone, bound])
                 each.least = least if each.least is None else max(each.least, least)
 
-    def _take(self, plan: Plan | None) -> Plan | None:
-        """Keep `plan` if it is charged less than the best one, and return the best one."""
-        if plan is not None:
-            mine = replace(plan, problem=self._problem, forgone=(), utility=None)
-            verdict = check_steps(classical_of(self._problem), mine)
-            if not verdict.valid:
-                raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-            valued = value_plan(mine, verdict)
-            if self._best is None or valued.charge < self._best.charge:
-                self._best = valued
-        return self._best
-
-    def _report(self, progress: Progress) -> None:
-        before = self._best
-        best = self._take(progress.plan)
-        if best is before:
-            return
-        self._recorder.note_progress(self._limits.elapsed, best, self._least, progress.statistics)
-        if self._options.on_progress is not None:
-            self._options.on_progress(replace(progress, plan=best, lower_bound=None, elapsed=self._limits.elapsed))
-
     @property
     def _open_choices(self) -> list[_Choice]:
         return [each for each in self._choices if not self._is_out(each)]
@@ -196,20 +164,21 @@ class WishChoices:
         """What any plan is charged at least; None while nothing is known of some choice."""
         bounds = [each.least for each in self._open_choices]
         known = [each for each in bounds if each is not None]
-        best = [] if self._best is None else [self._best.charge]
+        best = [] if self._driver.plan is None else [self._driver.plan.charge]
         return min([*known, *best], default=None) if len(known) == len(bounds) else None
 
     def _result(self, stopped_by: StoppedBy) -> Result:
-        best, is_open = self._best, bool(self._open_choices)
-        if best is None:
-            status = Status.UNKNOWN if is_open else Status.UNSOLVABLE
-            found = Result(status, stopped_by, statistics=self._statistics, reason=self._reason)
-        elif is_open:
-            reason = self._reason if stopped_by is StoppedBy.INCOMPLETE else ""
-            found = Result(Status.SOLVED, stopped_by, best, self._least, self._statistics, reason)
+        """Return the answer, after a stop or when no choice can be searched further."""
+        driver, reason = self._driver, self._latest.reason
+        if self._open_choices:
+            status = Status.UNKNOWN if driver.plan is None else Status.SOLVED
+            reason = reason if driver.plan is None or stopped_by is StoppedBy.INCOMPLETE else ""
+        elif driver.plan is None:
+            status, stopped_by = Status.UNSOLVABLE, StoppedBy.EXHAUSTED
         else:
-            found = Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, best, best.charge, self._statistics)
-        return self._recorder.finish(self._limits.elapsed, found)
+            status, stopped_by, reason = Status.OPTIMAL, StoppedBy.EXHAUSTED, ""
+            driver.raise_bound(driver.plan.charge)
+        return driver.end(replace(self._latest, status=status, stopped_by=stopped_by, reason=reason))
 
 
 def _price(action: Action, cost: tuple[CostTerm, ...], problem: Problem) -> Action:
