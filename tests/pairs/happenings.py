@@ -4,9 +4,11 @@ The rules are those of PDDL 2.1 (Fox and Long, 2003) and, for actions that are d
 `modifies`, those of the reference page on time:
 
 - A step is a start, an end, and its `throughout` between them; one without a duration is a single happening.
-- `requires` holds at the start. What a step ends ends at its start: patterns that it modifies, `not …` in `provides`
-  but of what its own start brings, decreases of numbers. All else comes at its end. An item that it modifies is read
-  and written by no other step from its start to its end.
+- `requires` holds at the start. What a step ends ends at its start: patterns that it modifies, and `not …` in
+  `provides` but of what its own start brings. All else comes at its end, numbers too, by amounts and under conditions
+  of the start. An item that it modifies is read and written by no other step from its start to its end.
+- While a step runs, no other one needs or makes the contrary of what it brings, reads or begins to change what it
+  counts (two may add), and none begins to bring or needs at its start what goes stale at its end (`pairs.to_come`).
 - Two happenings are `SEPARATION` apart where one writes what the other reads, or writes the other way. What another
   step needs throughout is written no earlier than its end and no later than its start.
 - The goal holds when all that happens at known times has happened; the makespan is when the last step ends.
@@ -37,14 +39,15 @@ from pairs.interpreter import (
     functions_of,
     terms_of,
 )
+from pairs.to_come import NOTHING, Touches, bind, guards_of, made, meet, numbers_read, said, touches_of
 from pairs.trajectories import Kept, Price, add_run, forgone, look_all, may_go_on, within
 
 from planner.model import OPEN, TRUE, Atom, Not
-from planner.model.actions import DurationRange
+from planner.model.actions import Action, DurationRange, NumericEffect
 
 SEPARATION = Fraction(1, 1000)
-EARLY = ("-=", "/=")
 TOUCHING = Fraction(0)
+NOBODY = Ground(Action("event"), {})
 Found = tuple[Fraction, tuple[Atom, ...], tuple[tuple[Fraction, Fraction], ...]]
 
 
@@ -63,6 +66,20 @@ class Happening:
     throughout: frozenset[Atom] = frozenset()
     constrained: frozenset[int] = frozenset()
     taken: Any = None
+    touches: Touches = NOTHING
+    guards: Touches = NOTHING
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Conditions and effects of the start and of the end of a step, and what it touches and guards."""
+
+    first: list[Any]
+    begun: list[Any]
+    last: list[Any]
+    coming: list[Any]
+    touches: Touches
+    guards: Touches
 
 
 @dataclass(frozen=True)
@@ -74,6 +91,7 @@ class Running:
     end: int
     duration: Fraction
     start: Happening
+    moments: Moments
 
 
 @dataclass
@@ -102,15 +120,6 @@ class Node:
 def best_in_time(world: World, start: State, network: Network) -> Found | None:
     """Return the least charge, the steps of a plan, and their starts and durations; None where there is no plan."""
     return Timeline(world, network).search(start)
-
-
-def overlap(one: Atom, other: Atom) -> bool:
-    same = one.predicate == other.predicate and len(one.args) == len(other.args)
-    return same and all(OPEN in pair or pair[0] == pair[1] for pair in zip(one.args, other.args, strict=True))
-
-
-def meet(some: frozenset[Atom], others: frozenset[Atom]) -> bool:
-    return any(overlap(one, other) for one in some for other in others)
 
 
 class Timeline:
@@ -192,7 +201,7 @@ class Timeline:
         effects = [(TRUE, event.provides, (), event.numbers, ())]
         change = self.world.change(effects, node.state, {})
         if change is not None:
-            happening = self.describe(f"event {event.time}", [], effects, {}, change)
+            happening = self.describe(f"event {event.time}", [], effects, NOBODY, change)
             variable, time = len(node.times), Fraction(event.time)
             fixed = ((0, variable, time), (variable, 0, -time))
             after = self.append(node, happening, variable, fixed, apply(change, node.state))
@@ -263,38 +272,55 @@ class Timeline:
             return
         yield low, high
 
-    def moments(self, ground: Ground) -> tuple[Any, Any]:
-        """Return conditions and effects of the start and of the end of a step."""
-        action = ground.action
-        brought = action.at_start.provides
-        early = [each for each in action.provides if isinstance(each, Not) and each.part not in brought]
-        late = [each for each in action.provides if each not in early]
-        retracting = [each for each in action.modifies if OPEN in each.args]
-        written = [each for each in action.modifies if OPEN not in each.args]
-        down = [each for each in action.numbers if each.operator in EARLY]
-        up = [each for each in action.numbers if each.operator not in EARLY]
-
-        def inner(whens: Any) -> list[Any]:
-            return [(each.requires, each.provides, each.modifies, each.numbers, each.variables) for each in whens]
-
+    def moments(self, ground: Ground, state: State) -> Moments | None:
+        """Return what a step does at its start, in `state`, and at its end; None where an amount is undefined."""
+        action, binding = ground.action, ground.binding
+        declared = [(TRUE, action.provides, action.modifies, action.numbers, ())]
+        declared += [(w.requires, w.provides, w.modifies, w.numbers, w.variables) for w in action.when]
+        begun: list[Any] = []
+        coming: list[Any] = []
+        for condition, literals, items, numbers, variables in declared:
+            for found in self.world.bindings(variables, state):
+                inner = {**binding, **found}
+                if not self.world.holds(condition, state, inner):
+                    continue
+                amounts = [self.world.value(each.value, state, inner) for each in numbers]
+                if any(each is None for each in amounts):
+                    return None
+                brought = action.at_start.provides
+                early = [each for each in literals if isinstance(each, Not) and each.part not in brought]
+                late = [each for each in literals if each not in early]
+                retracting = [each for each in items if OPEN in each.args]
+                written = [each for each in items if OPEN not in each.args]
+                begun.append((TRUE, bind(early, inner), [each.substitute(inner) for each in retracting], (), ()))
+                counted = [
+                    NumericEffect(each.fluent.substitute(inner), each.operator, amount)
+                    for each, amount in zip(numbers, amounts, strict=True)
+                ]
+                coming.append((TRUE, bind(late, inner), [each.substitute(inner) for each in written], counted, ()))
         first, last = action.at_start, action.at_end
-        start = [(TRUE, early, retracting, down, ()), (TRUE, first.provides, first.modifies, first.numbers, ())]
-        end = [(TRUE, late, written, up, ()), (TRUE, last.provides, last.modifies, last.numbers, ())]
-        return (
-            ([action.requires, first.requires], start + inner(first.when)),
-            ([last.requires], end + inner(action.when) + inner(last.when)),
+        return Moments(
+            [action.requires, first.requires],
+            [*begun, *said(first)],
+            [last.requires],
+            [*coming, *said(last)],
+            touches_of(self.world, ground, state, begun, coming),
+            guards_of(self.world, coming),
         )
 
     def whole(self, node: Node, ground: Ground, state: State, place: int | None) -> Node | None:
-        (first, effects), (last, more) = self.moments(ground)
-        conditions, binding = [*first, *last], ground.binding
+        moments = self.moments(ground, state)
+        if moments is None:
+            return None
+        conditions, binding = [*moments.first, *moments.last], ground.binding
+        effects = [*moments.begun, *moments.coming]
         if not all(self.world.holds(each, state, binding) for each in conditions):
             return None
-        change = self.world.change(effects + more, state, binding)
+        change = self.world.change(effects, state, binding)
         if change is None or self.is_idle(ground, change, state):
             return None
-        happening = self.describe(f"{ground.head}", conditions, effects + more, binding, change)
-        happening = replace(happening, owner=len(node.heads))
+        happening = self.describe(f"{ground.head}", conditions, effects, ground, change, begins=True)
+        happening = replace(happening, owner=len(node.heads), touches=moments.touches)
         happening = self.order_runs(happening, ground, begins=True, ends=True)
         variable = len(node.times)
         extra = self.network_edges(node, variable, place)
@@ -318,19 +344,20 @@ class Timeline:
         place: int | None,
         holds: dict[str, Fraction],
     ) -> Node | None:
-        (conditions, effects), (_, more) = self.moments(ground)
         binding, action = ground.binding, ground.action
-        if not all(self.world.holds(each, state, binding) for each in conditions):
-            return None
         timed = replace(state, values=frozenset({**dict(state.values), DURATION: bounds[0]}.items()))
-        change = self.world.change(effects, timed, binding)
+        moments = self.moments(ground, timed)
+        if moments is None or not all(self.world.holds(each, state, binding) for each in moments.first):
+            return None
+        change = self.world.change(moments.begun, timed, binding)
         if change is None:
             return None
-        all_of_it = self.world.change(effects + more, timed, binding)
+        all_of_it = self.world.change([*moments.begun, *moments.coming], timed, binding)
         if all_of_it is not None and self.is_idle(ground, all_of_it, state) and not action.at_start.provides:
             return None
         items = frozenset(each.substitute(binding) for each in action.modifies)
-        happening = self.describe(f"{ground.head} starts", conditions, effects, binding, change)
+        happening = self.describe(f"{ground.head} starts", moments.first, moments.begun, ground, change, begins=True)
+        happening = replace(happening, touches=moments.touches, guards=moments.guards)
         happening = replace(happening, owner=len(node.heads))
         needed = self.base(action.throughout, binding)
         happening = replace(happening, locked=items, throughout=needed, taken=("take", tuple(holds.items())))
@@ -346,24 +373,30 @@ class Timeline:
         after.ends = (*after.ends, end)
         after.spans = (*after.spans, (begin, end))
         after.places = {**node.places, place: end}
-        after.running = (*after.running, Running(ground, place, end, low, happening))
+        after.running = (*after.running, Running(ground, place, end, low, happening, moments))
         after.held = {name: node.held.get(name, Fraction(0)) + holds.get(name, 0) for name in {*node.held, *holds}}
         return after if self.endures(after) else None
 
     def add_end(self, node: Node, running: Running) -> Iterator[Node]:
         ground, state, place = running.ground, node.state, running.place
-        _, (conditions, effects) = self.moments(ground)
+        conditions, effects = running.moments.last, running.moments.coming
         if not all(self.world.holds(each, state, ground.binding) for each in conditions):
             return
         timed = replace(state, values=frozenset({**dict(state.values), DURATION: running.duration}.items()))
         change = self.world.change(effects, timed, ground.binding)
         if change is None:
             return
-        happening = self.describe(f"{ground.head} ends", conditions, effects, ground.binding, change)
+        happening = self.describe(f"{ground.head} ends", conditions, effects, ground, change)
         first = running.start
         holds = first.taken[1]
         happening = replace(
-            happening, owner=first.owner, locked=first.locked, throughout=first.throughout, taken=("give", holds)
+            happening,
+            owner=first.owner,
+            locked=first.locked,
+            throughout=first.throughout,
+            taken=("give", holds),
+            touches=made(change),
+            guards=first.guards,
         )
         happening = self.order_runs(happening, ground, begins=False, ends=True)
         after_state = add_run(self.world, apply(change, state), ground.head)
@@ -394,11 +427,20 @@ class Timeline:
             added |= {Atom(f"ran {ground.action.name}", ground.head.args)}
         return replace(happening, reads=frozenset(reads), added=frozenset(added))
 
-    def describe(self, name: str, conditions: list[Any], effects: list[Any], binding: Any, change: Change) -> Happening:
-        reads = {atom for each in conditions for atom in self.base(each, binding)}
-        reads |= {atom for each in effects for atom in self.base(each[0], binding)}
-        compared = {term for each in conditions for term in functions_of(each, binding)}
-        compared |= {term for each in effects for term in functions_of(each[0], binding)}
+    def describe(
+        self,
+        name: str,
+        conditions: list[Any],
+        effects: list[Any],
+        ground: Ground,
+        change: Change,
+        *,
+        begins: bool = False,
+    ) -> Happening:
+        action, binding = ground.action, ground.binding
+        read = [*conditions, *[each[0] for each in effects], *[each.requires for each in action.when if begins]]
+        compared = {*numbers_read(ground)} if begins else set()
+        compared |= {term for each in read for term in functions_of(each, binding)}
         changed: set[tuple[Atom, int]] = set()
         for _, _, _, numbers, _ in effects:
             for each in numbers:
@@ -409,7 +451,7 @@ class Timeline:
         constrained = frozenset(number for number, named in enumerate(self.constrained) if named & written)
         return Happening(
             name,
-            reads=frozenset(reads),
+            reads=frozenset(atom for each in read for atom in self.base(each, binding)),
             added=change.added,
             ended=change.ended,
             compared=frozenset(compared),
@@ -468,7 +510,7 @@ class Timeline:
             if running.start.owner == happening.owner:
                 continue
             touched = happening.reads | happening.added | happening.ended | happening.locked
-            if meet(running.start.locked, touched):
+            if meet(running.start.locked, touched) or happening.touches.clash(running.start.guards, self.bounded):
                 return False
         return True
 
@@ -482,6 +524,8 @@ class Timeline:
         if meet(first.added, second.ended) or meet(first.ended, second.added):
             return SEPARATION
         if meet(first.locked, touched[1]) or meet(touched[0], second.locked) or meet(first.locked, second.locked):
+            return SEPARATION
+        if first.touches.clash(second.guards, self.bounded) or second.touches.clash(first.guards, self.bounded):
             return SEPARATION
         if self.clash(first, second) or first.constrained & second.constrained:
             return SEPARATION

@@ -204,13 +204,14 @@ class World:
                 items |= {each.substitute(inner) for each in modified}
                 numbers += [(each, inner) for each in changes]
         retracted = ended | {each for each in items if OPEN in each.args}
-        retracted |= self._stale(added | ended | items)
+        retracted |= self.stale(added | ended | items)
         values = self._values(numbers, state)
         if values is None:
             return None
         return Change(frozenset(retracted), frozenset(added), tuple(values.items()))
 
-    def _stale(self, written: set[Atom]) -> set[Atom]:
+    def stale(self, written: set[Atom]) -> set[Atom]:
+        """Return the patterns of facts that go stale when anything writes the facts `written`."""
         found: set[Atom] = set()
         queue = [*written]
         while queue:
