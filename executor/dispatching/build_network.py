@@ -14,16 +14,17 @@ from executor.dispatching.timetable import Planned, Timetable
 from executor.plans.suppositions import parse_suppositions
 from planner.errors import InputError, PlanError, UnsupportedError
 from planner.lightweight import TYPE_CHECKING, dataclass, replace
-from planner.model import Goal, Problem
+from planner.model import Goal, Problem, SoftGoal
 from planner.model.actions import DURATION, DurationRange
 from planner.model.arithmetic import exact_value
 from planner.model.formulas import conjunction, conjuncts
-from planner.plan import Step
+from planner.plan import Step, StepTime
 from planner.scheduling.happening_schedule import END, EVENT, START, make_network
 from planner.scheduling.happening_schedule import Moment as Happening
 from planner.semantics.durations import SEPARATION, chosen_durations
 from planner.semantics.simulation import Simulation
 from planner.semantics.snap_actions import SnapProblem, make_snap_problem
+from planner.validation.timed_replay import TimedReplay
 
 if TYPE_CHECKING:
     from executor.plans.action_plan import ActionPlan
@@ -84,11 +85,9 @@ def check_times(problem: Problem, plan: ActionPlan) -> str:
     """Return why the steps of `plan`, in the order of their times, do not lead to the goal in time; "" if they do."""
     timetable = Timetable.of(plan, problem)
     assert timetable is not None, "it is a plan in time"
-    wanted = conjunction([*conjuncts(problem.goal.hard), *[wish.condition for wish in problem.goal.soft]])
-    plain = replace(problem, goal=Goal(wanted), constraints=(), budgets={}, unknown=(), likely={})
-    texts = [*(plan.supposes or ()), *(text for each in plan.steps for text in each.supposes)]
-    held = tuple([fact for fact, holds in parse_suppositions(texts).items() if holds])
-    present = Present(plain, Decimal(0), {}, {}, tuple(range(len(problem.timed))), supposed=held)
+    forgone = find_forgone(problem, plan)
+    wishes = [wish.condition for wish in problem.goal.soft if wish not in forgone]
+    present = _begin(replace(problem, goal=Goal(conjunction([*conjuncts(problem.goal.hard), *wishes]))), plan)
     try:
         steps = [(each.id, each.step(problem.domain)) for each in plan.steps]
         network = build_network(present, steps, timetable.planned, {})
@@ -103,6 +102,30 @@ def check_times(problem: Problem, plan: ActionPlan) -> str:
         if late is None
         else f"{late.what} is not met: {network.nodes[late.node]} comes at {_show(times[late.node])} s"
     )
+
+
+def _begin(problem: Problem, plan: ActionPlan) -> Present:
+    """Return what is to be done before any step of `plan`, without what the network does not look at."""
+    plain = replace(problem, constraints=(), budgets={}, unknown=(), likely={})
+    texts = [*(plan.supposes or ()), *(text for each in plan.steps for text in each.supposes)]
+    held = tuple([fact for fact, holds in parse_suppositions(texts).items() if holds])
+    return Present(plain, Decimal(0), {}, {}, tuple(range(len(problem.timed))), supposed=held)
+
+
+def find_forgone(problem: Problem, plan: ActionPlan) -> tuple[SoftGoal, ...]:
+    """Return the soft goals that the steps of `plan` do not reach at their times; none if the plan is not valid."""
+    timetable = Timetable.of(plan, problem)
+    if timetable is None or not problem.goal.soft:
+        return ()
+    present = replace(_begin(problem, plan).supposed_problem, due=(), deadline=None)
+    try:
+        steps = [each.step(problem.domain) for each in plan.steps]
+        planned = [timetable.planned[each.id] for each in plan.steps]
+        times = [StepTime(each.start, each.duration) for each in planned]
+        verdict = TimedReplay(present, steps, times).judge(None)
+    except (PlanError, InputError, UnsupportedError):
+        return ()
+    return tuple([each for each in verdict.forgone if isinstance(each, SoftGoal)])
 
 
 def _order_happenings(present: Present, ids: Sequence[str], planned: Mapping[str, Planned]) -> list[Happening]:

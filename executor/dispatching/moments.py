@@ -52,7 +52,7 @@ class Moments:
         found, now = self._template.copy(), beliefs.simulation
         before, after = found.facts, now.facts
         found.world.update(before - after, after - before, list(self._differing_values(found, now)))
-        found.history.update(list(found.history), now.history)
+        found.history.update(list(found.history), [self.snap.name_last(each) for each in now.history])
         for record in running:
             self._mark(found, record)
         return found

@@ -110,12 +110,19 @@ def prepare_given(
         _check_action_plan(world, what, memory, fills=fills)
         problem = what.problem(world.model, entities)
         check_tasks(what, problem, world.hierarchy)
-        return PreparedPlan(what, problem)
+        return _forgo(PreparedPlan(what, problem))
     what, source = _resolve(what)
     planned = PreparedPlan(ActionPlan.of(what), classical_of(source))
     _check_versions(world, planned.problem)
     _check_means(world, planned, memory, fills=fills)
-    return planned
+    return _forgo(planned)
+
+
+def _forgo(made: PreparedPlan) -> PreparedPlan:
+    """Return `made` without the soft goals that its steps, at their times, do not reach: nothing is planned anew."""
+    from executor.dispatching.build_network import find_forgone
+
+    return replace(made, dropped=find_forgone(made.problem, made.plan))
 
 
 def _resolve(what: Any) -> tuple[Any, Any]:

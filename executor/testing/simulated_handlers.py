@@ -211,7 +211,10 @@ class Deed:
             return self._fail("it did not work") if kind is FaultKind.FAILS else self._answer()
         if struck is not None and kind is FaultKind.CHANGE_BEFORE:
             self.simulated.change_from_outside(*struck, but=self.name)
-        objection = truth.begin(self.step, self.by)
+        if self.action.creates:
+            self.created = truth.create(self.action)
+        step = self._step_with(self.created)
+        objection = truth.begin(step, self.by, self.created)
         if objection:
             self.simulated.refusals.append((virtual_time.now(), self.name, objection))
             return self._fail(objection)
@@ -219,7 +222,7 @@ class Deed:
             lasts += struck[1].delay
         if lasts:
             yield lasts
-        objection = truth.finish(self.step, self.by, lasts)
+        objection = truth.finish(step, self.by, lasts)
         if objection:
             self.simulated.refusals.append((virtual_time.now(), self.name, objection))
             return self._fail(objection)

@@ -34,7 +34,7 @@ from planner.model.unknown_numbers import find_unread, known_predicates
 from planner.plan import Step
 from planner.semantics.durations import duration_of
 from planner.semantics.numeric_state import NumberChange
-from planner.semantics.simulation import Simulation, bind_parameters
+from planner.semantics.simulation import Simulation
 from planner.semantics.snap_actions import make_snap_problem
 from planner.semantics.step_effects import Changes
 
@@ -152,8 +152,8 @@ class Truth:
         """When the world began, in the time of the virtual clock."""
         self.running: dict[str, Step] = {}
         """The steps that have started and not ended, by run and step."""
-        self.broken: dict[str, str] = {}
-        """What running steps needed throughout, and did not have, by run and step."""
+        self.broken: dict[str, tuple[float, str]] = {}
+        """Since when running steps lack what they need throughout, and what that is, by run and step."""
         self._due = sorted(range(len(known.timed)), key=lambda number: (known.timed[number].time, number))
         """The numbers of the changes at known times that are to come, in the order of their times."""
         self._due = self._due if timed else []
@@ -290,12 +290,15 @@ class Truth:
             self._do(self._make_act(float(self.declared.timed[number].time) + self.began, effect, ""))
             self._check_running(str(effect))
 
-    def _make_act(self, at: float, step: Step, by: str, name: str = "") -> Act:
+    def _make_act(
+        self, at: float, step: Step, by: str, name: str = "", created: tuple[tuple[str, str], ...] = ()
+    ) -> Act:
         """Return the act of the snap action `step`, which is called `name` in the record."""
         made = self.simulation.changes(step)
         written = tuple([item for item in made.modified if OPEN not in item.args])
         moved = tuple([each for each in made.numbers if each.before != each.after])
-        return Act(at, Atom(name or step.action, step.arguments), by, made.added, made.removed, written, (), moved)
+        done = Atom(name or step.action, step.arguments)
+        return Act(at, done, by, made.added, made.removed, written, created, moved)
 
     def _check_running(self, cause: str) -> None:
         """Record what running steps need throughout and what does not hold now."""
@@ -303,11 +306,12 @@ class Truth:
         for by, step in self.running.items():
             lasting = self.snap.actions[step.action].lasting
             found = self.simulation.find_objection(Step(lasting, step.arguments)) if lasting else None
-            if found is not None:
-                self.broken[by] = f"{step} requires {found.condition} throughout, and {cause} ended it at {now():g}"
+            if found is not None and by not in self.broken:
+                said = f"{step} requires {found.condition} throughout, and {cause} ended it at {now():g}"
+                self.broken[by] = now(), said
 
-    def begin(self, step: Step, by: str) -> str:
-        """Start `step` in a timed world; return why it cannot start, or ""."""
+    def begin(self, step: Step, by: str, created: tuple[tuple[str, str], ...] = ()) -> str:
+        """Start `step`, with what it has `created`, in a timed world; return why it cannot start, or ""."""
         assert self.snap is not None, "steps start in a timed world"
         moments = self.snap.actions[step.action]
         start = Step(moments.start, step.arguments)
@@ -315,7 +319,7 @@ class Truth:
             objection = self.find_objection(start)
             if objection:
                 return objection
-            self._do(self._make_act(now(), start, by, "" if moments.end else step.action))
+            self._do(self._make_act(now(), start, by, "" if moments.end else step.action, created))
             if moments.end:
                 self.running[by] = step
             self._check_running(str(start))
@@ -331,7 +335,9 @@ class Truth:
         with self._lock:
             self._catch_up()
             fluents[DURATION.predicate, ()] = exact_value(exact_decimal(f"{duration:.6f}"))
-            objection = self.broken.pop(by, "") or self.find_objection(end)
+            since, broken = self.broken.pop(by, (now(), ""))
+            is_over = now() - since <= RESOLUTION  # nothing is needed at the end itself
+            objection = ("" if is_over else broken) or self.find_objection(end)
             self.running.pop(by, None)
             if not objection:
                 self._do(self._make_act(now(), end, by, step.action))
@@ -344,7 +350,9 @@ class Truth:
         action = self.declared.domain.actions[step.action]
         with self._lock, suppress(PlanError):
             values = self.simulation.world.state.values
-            return float(duration_of(action, values, bind_parameters(action, step)).low)
+            names = [each.name for each in action.parameters]
+            binding = dict(zip(names, step.arguments, strict=False))  # what the step creates has no name yet
+            return float(duration_of(action, values, binding).low)
         return 0.0
 
     def touch(self, step: Step, by: str) -> Act:
@@ -424,8 +432,10 @@ class Truth:
 
     def _happened(self, act: Act) -> None:
         self.simulation.world.update(act.removed, act.added, act.numbers)
-        if act.step is not None and act.step.predicate in self.simulation.rules.remembered:
-            self.simulation.history.update((), [act.step])
+        if act.step is not None:
+            last = act.step if self.snap is None else self.snap.name_last(act.step)
+            if last.predicate in self.simulation.rules.remembered:
+                self.simulation.history.update((), [last])
         self.acts.append(act)
         self._written.update({*act.added, *act.removed, *act.written})
         if act.by:

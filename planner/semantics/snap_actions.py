@@ -71,6 +71,10 @@ class SnapProblem:
     actions: Mapping[str, SnapAction]
     events: tuple[str, ...]
 
+    def name_last(self, step: Atom) -> Atom:
+        """Return the last moment of `step`, when it has run; `step` itself if it is of no declared action."""
+        return name_last(step, self.actions)
+
 
 def make_snap_problem(problem: Problem) -> SnapProblem:
     """Return the problem of snap actions for `problem`, whose plans are sequences of happenings.
@@ -110,7 +114,7 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
         snaps[name] = SnapAction(*names) if throughout != TRUE else SnapAction(*names[:2])
     for name, action in domain.actions.items():
         if action.after:
-            needed = tuple([_name_last(pattern, snaps) for pattern in action.after])
+            needed = tuple([name_last(pattern, snaps) for pattern in action.after])
             actions[snaps[name].start] = replace(actions[snaps[name].start], after=needed)
     events = []
     for number, effect in enumerate(problem.timed, start=1):
@@ -131,11 +135,11 @@ def make_snap_problem(problem: Problem) -> SnapProblem:
     plain = Problem(
         problem.name, snapped, problem.objects, problem.initial, problem.goal, values, unknown=problem.unknown
     )
-    ran = tuple([_name_last(step, snaps) for step in problem.ran])
+    ran = tuple([name_last(step, snaps) for step in problem.ran])
     return SnapProblem(replace(plain, ran=ran), snaps, tuple(events))
 
 
-def _name_last(step: Atom, snaps: Mapping[str, SnapAction]) -> Atom:
+def name_last(step: Atom, snaps: Mapping[str, SnapAction]) -> Atom:
     """Return the last moment of `step`: a step has run when it has ended."""
     snap = snaps.get(step.predicate)
     return step if snap is None else Atom(snap.end or snap.start, step.args)
