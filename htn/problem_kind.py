@@ -117,6 +117,14 @@ def validate(problem: HtnProblem, plan: Plan, limits: Limits | None = None) -> V
     return verify(resolve(problem), plan, limits or Limits(CHECK_SECONDS))
 
 
+def partial_order(problem: HtnProblem, plan: Plan) -> Any:
+    """Return the order of the steps of `plan` as a graph; see `htn.verification.plan_order`."""
+    from htn.verification.plan_order import partial_order as order
+    from htn.verification.plan_order import partial_order_in_time
+
+    return partial_order_in_time(resolve(problem), plan) if plan.times else order(resolve(problem), plan)
+
+
 def explain_plan(problem: HtnProblem, plan: Plan, limits: Limits | None = None) -> Reasons:
     """Return which tasks each step of `plan`, a valid one, is there for; raises `LimitReached`."""
     from htn.explain.task_explanations import explain_plan as explain

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from planner.model.domain import DomainModel
     from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Exists, Forall, Formula, Not, Object, Or, Variable
     from planner.model.problem import Goal, Metric, Problem, SoftGoal
-    from planner.partial_order.causal_links import causal_links, partial_order
+    from planner.partial_order.causal_links import causal_links
     from planner.plan import History, Plan, Progress, Result, Statistics, Status, Step, StoppedBy
     from planner.policies.decide import decide
     from planner.policies.decision import Decision, Objective
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from planner.repair.patching import Patch, patch
     from planner.repair.undoing import Undo, Written, undo
     from planner.resources import resources
+    from planner.scheduling.plan_order import partial_order
     from planner.scheduling.schedule import makespan, schedule, starts
     from planner.search.expansion import Expansion
     from planner.solve import improve, solve
@@ -122,7 +123,7 @@ _MODULES = {
     "model.domain": "DomainModel",
     "model.formulas": "OPEN TRUE And Atom Equals Exists Forall Formula Not Object Or Variable",
     "model.problem": "Goal Metric Problem SoftGoal",
-    "partial_order.causal_links": "causal_links partial_order",
+    "partial_order.causal_links": "causal_links",
     "plan": "History Plan Progress Result Statistics Status Step StoppedBy",
     "policies.decide": "decide",
     "policies.decision": "Decision Objective",
@@ -135,6 +136,7 @@ _MODULES = {
     "repair.patching": "Patch patch",
     "repair.undoing": "Undo Written undo",
     "resources": "resources",
+    "scheduling.plan_order": "partial_order",
     "scheduling.schedule": "makespan schedule starts",
     "search.expansion": "Expansion",
     "solve": "improve solve",

@@ -109,6 +109,9 @@ class ProblemKind(Protocol):
     def validate(self, problem: Any, plan: Plan, limits: Limits | None = None) -> Verdict:
         """Check `plan`: say whether it is valid, or where and why it fails, or that `limits` ended the check."""
 
+    def partial_order(self, problem: Any, plan: Plan) -> Any:
+        """Return the order of the steps of `plan` as a graph; see `planner.partial_order`."""
+
     def explain_plan(self, problem: Any, plan: Plan, limits: Limits | None = None) -> Reasons:
         """Explain each step of the valid `plan`; raises `LimitReached`."""
 

@@ -40,13 +40,17 @@ def check_constraints(frames: Iterable[Frame], simulation: Simulation) -> None:
 
 
 class Sweep:
-    """The pass over the states of a plan; `found` has the bindings of the methods that have begun, by node."""
+    """The pass over the states of a plan: the bindings of the methods that have begun, by node, are `found`.
+
+    `slots` has the numbers of the steps before which they began, by node, in the order in which they did.
+    """
 
     def __init__(self, replay: Replay, frames: Iterable[Frame], events: Events) -> None:
         self.found: dict[int, tuple[str, ...]] = {}
+        self.slots: dict[int, int] = {}
+        self.events = events
         self._replay = replay
         self._frames = {2 * frame.place: frame for frame in frames}
-        self._events = events
         self._waits_for = events.waits_for.copy()
         self._compiled: dict[str, tuple[Condition, frozenset[str]]] = {}
         self._waiting: dict[int, int] = {}
@@ -57,7 +61,7 @@ class Sweep:
     def verdict(self, plan: Plan) -> Verdict:
         """Return the verdict on `plan`, whose steps are in order."""
         steps = plan.steps
-        step_events = {number: event for event, number in self._events.steps.items()}
+        step_events = {number: event for event, number in self.events.steps.items()}
         self._settle([event for event, number in enumerate(self._waits_for) if not number])
         for number, step in enumerate(steps):
             if self._waits_for[step_events[number]]:
@@ -78,7 +82,7 @@ class Sweep:
         while ready:
             event = ready.pop()
             frame = self._frames.get(event)
-            if event in self._events.steps:
+            if event in self.events.steps:
                 continue
             if frame is None or self._begin(frame):
                 self._forget(event)
@@ -96,9 +100,9 @@ class Sweep:
 
     def _successors(self, event: int) -> list[int]:
         """Return the events that wait for nothing more now that `event` has happened."""
-        for other in self._events.following[event]:
+        for other in self.events.following[event]:
             self._waits_for[other] -= 1
-        return [other for other in self._events.following[event] if not self._waits_for[other]]
+        return [other for other in self.events.following[event] if not self._waits_for[other]]
 
     def _condition(self, frame: Frame) -> tuple[Condition, frozenset[str]]:
         """Return the condition for the method of `frame` to begin, and the base predicates and functions it reads."""
@@ -126,6 +130,7 @@ class Sweep:
         if binding is None:
             return False
         self.found[frame.place] = tuple([binding[name] for name in names])
+        self.slots[frame.place] = self._slot
         return True
 
     def _domains(self, frame: Frame) -> Domains:
@@ -150,10 +155,10 @@ class Sweep:
         if self._slot == len(steps):
             return max(self._waiting)
         before: dict[int, list[int]] = {}
-        for event, others in enumerate(self._events.following):
+        for event, others in enumerate(self.events.following):
             for other in others:
                 before.setdefault(other, []).append(event)
-        stack = [event for event, number in self._events.steps.items() if number == self._slot]
+        stack = [event for event, number in self.events.steps.items() if number == self._slot]
         seen = set(stack)
         while stack[-1] not in self._waiting:
             fresh = [event for event in before.get(stack.pop(), ()) if event not in seen]

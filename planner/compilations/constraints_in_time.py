@@ -12,7 +12,7 @@ taken in, the monitors agree. Where other constraints are, the problem without t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 
 from planner.compilations import Claim, Compiled
@@ -94,6 +94,15 @@ def solve_with_constraints_in_time(
         if driver.is_optimal or found.status is Status.UNSOLVABLE:
             return driver.finish(found, free)
     return driver.finish(driver.ask(watched, until_proved=True), watched)
+
+
+def grant(problem: Problem, wishes: Collection[SoftGoal | Constraint]) -> Problem:
+    """Return `problem` with `wishes`, some of its own, as hard goals and constraints, and without its other wishes."""
+    goals = [each.condition for each in wishes if isinstance(each, SoftGoal)]
+    kept = [replace(each, utility=None) for each in wishes if isinstance(each, Constraint)]
+    hard = [each for each in problem.constraints if each.utility is None]
+    goal = Goal(conjunction([*conjuncts(problem.goal.hard), *goals]))
+    return replace(problem, goal=goal, constraints=(*hard, *kept), seal=())
 
 
 _START: Final = "@start "

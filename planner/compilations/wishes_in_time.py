@@ -13,6 +13,7 @@ from functools import partial
 
 from planner.compilations import Claim, Compiled
 from planner.compilations.budgets import compile_budgets
+from planner.compilations.constraints_in_time import grant
 from planner.compilations.driver import Driver, as_plan_of
 from planner.compilations.soft_goals import FORGONE, forgo_name
 from planner.errors import UnsupportedError
@@ -142,11 +143,7 @@ class WishChoices:
 
     def _choose(self, choice: _Choice) -> Any:
         """Return the problem in which the wishes of `choice` are hard, and the others are left out."""
-        goals = [wish.condition for wish in choice.wishes if isinstance(wish, SoftGoal)]
-        kept = [replace(wish, utility=None) for wish in choice.wishes if isinstance(wish, Constraint)]
-        hard = [each for each in self._plain.constraints if each.utility is None]
-        goal = Goal(conjunction([*conjuncts(self._plain.goal.hard), *goals]))
-        return self._put(replace(self._plain, goal=goal, constraints=(*hard, *kept)))
+        return self._put(grant(self._plain, choice.wishes))
 
     def _raise_others(self, choice: _Choice, bound: Number) -> None:
         """Raise what choices of more wishes are charged at least: they cost no less."""

@@ -8,7 +8,7 @@ integers with bit n for step n.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, TypeGuard, cast
 
@@ -17,8 +17,7 @@ from planner.lightweight import dataclass
 from planner.model import Atom, Literal, Not, Problem
 from planner.partial_order.number_order import Condition, NumberOrder
 from planner.partial_order.read_write_sets import Access, Patterns, find_accesses
-from planner.plan import Plan
-from planner.problem_kinds import check_classical
+from planner.plan import Plan, Step
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -234,20 +233,29 @@ Steps = int
 """A set of steps as bits."""
 
 
-def partial_order(problem: Problem, plan: Plan) -> nx.DiGraph[int]:
-    """Return the order of the steps of `plan` as a transitively reduced graph.
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What orders the steps of a plan, by their numbers from 1.
 
-    Nodes are step numbers from 1, with the attribute `step`. Edges have the attribute `reason`: "link" (the first step
-    provides what the second needs), "threat" (the second undoes what the first needs, or what the first would undo), or
-    "item" (one writes an item of `modifies`, or a numeric fluent, that the other reads or writes), and `links`, a tuple
-    of causal links.
-    Every linearisation is a valid plan that ends in the same cost. Raises `PlanError` for an invalid plan, and
-    `InputError` for a problem of another kind.
+    `before` has for each step those that must come before it, `reasons` and `links` why, by pairs.
     """
-    import networkx as nx
 
-    check_classical(problem, "partial_order", "the decomposition of the plan, plan.tree, orders its tasks")
-    problem = for_steps(problem, plan.steps)
+    before: tuple[Steps, ...]
+    reasons: Mapping[tuple[int, int], str]
+    links: Mapping[tuple[int, int], Sequence[CausalLink]]
+
+
+def order_sequence(problem: Problem, plan: Plan) -> nx.DiGraph[int]:
+    """Return the order of the steps of `plan`, a sequence, as `planner.scheduling.plan_order.partial_order` does.
+
+    Raises `PlanError` for an invalid plan.
+    """
+    found = find_order(for_steps(problem, plan.steps), plan)
+    return draw_order(plan.steps, found.before, found.reasons, found.links, LINK)
+
+
+def find_order(problem: Problem, plan: Plan) -> Order:
+    """Return what orders the steps of `plan`, a sequence. Raises `PlanError` for an invalid plan."""
     found = find_accesses(problem, plan)
     links = find_links(found, problem.ran)
     reasons: dict[tuple[int, int], str] = {}
@@ -255,15 +263,28 @@ def partial_order(problem: Problem, plan: Plan) -> nx.DiGraph[int]:
     for each in find_orderings(found, links):
         before[each.later] |= 1 << each.earlier
         reasons.setdefault((each.earlier, each.later), each.reason)
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from((number, {"step": step}) for number, step in enumerate(plan.steps, start=1))
     between: dict[tuple[int, int], list[CausalLink]] = {}
     for link in links:
         between.setdefault((link.provider, link.consumer), []).append(link)
-    for number, direct in enumerate(_reduce_transitively(before[:-1])):
+    return Order(tuple(before[:-1]), reasons, between)
+
+
+def draw_order(
+    steps: Sequence[Step],
+    before: Sequence[Steps],
+    reasons: Mapping[tuple[int, int], str],
+    links: Mapping[tuple[int, int], Sequence[CausalLink]],
+    otherwise: str,
+) -> nx.DiGraph[int]:
+    """Return the transitively reduced graph of `order_sequence`; pairs without a reason have the one `otherwise`."""
+    import networkx as nx
+
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from((number, {"step": step}) for number, step in enumerate(steps, start=1))
+    for number, direct in enumerate(_reduce_transitively(before)):
         for earlier in members(direct):
             pair = earlier, number
-            graph.add_edge(*pair, reason=reasons[pair], links=tuple(between.get(pair, ())))
+            graph.add_edge(*pair, reason=reasons.get(pair, otherwise), links=tuple(links.get(pair, ())))
     return graph
 
 

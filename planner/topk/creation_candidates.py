@@ -18,7 +18,7 @@ from planner.lightweight import Any
 from planner.limits import Limits
 from planner.model import Number, Problem
 from planner.options import SolveOptions
-from planner.partial_order.causal_links import partial_order
+from planner.partial_order.causal_links import order_sequence
 from planner.plan import Plan, Step, StoppedBy
 from planner.topk.candidates import CandidateOptions, Candidates, ClassicalCandidates
 
@@ -162,7 +162,7 @@ def _describe_uses(steps: Sequence[Step], created: Sequence[str]) -> dict[str, i
 
 def _sort_steps(plan: Plan, problem: Problem, colours: Mapping[str, int]) -> Hashable:
     """Return the steps in an order that depends on their partial order and their uses only, with objects numbered."""
-    graph = partial_order(problem, plan)
+    graph = order_sequence(problem, plan)
     missing = {place: graph.in_degree(place) for place in graph}
     numbers: dict[str, str] = {}
 

@@ -10,6 +10,7 @@ from itertools import islice, pairwise
 from typing import Any
 
 from pairs.enumeration import Node, Optimum, follow, optimum, unknown_ways
+from pairs.happenings import SEPARATION, settle
 from pairs.interpreter import Ground, World
 from pairs.judging import RIGHT, Case, Kind, Verdict, service, wrong
 from pairs.trajectories import Kept, Price, forgone, look_all, may_go_on
@@ -120,18 +121,79 @@ def judge_validate(case: Case) -> Verdict:
 def judge_partial_order(case: Case) -> Verdict:
     plan = case.plan
     graph = partial_order(case.problem, plan)
-    if case.is_in_time or case.has_tasks:
-        return RIGHT
-    charge = Fraction(plan.charge)
+    if plan.times:
+        return judge_order_in_time(case, plan, graph)
+    charge, found = Fraction(plan.charge), Verdict(Kind.PROVED)
     for order in islice(linearise(graph), MOST_ORDERS):
         steps = [plan.steps[number - 1] for number in order]
-        found = valid_ways(case, steps)
-        if charge not in found:
-            return wrong(f"{[*map(str, steps)]} is in the order of {plan}, but is charged {found}, not {charge}")
-    return Verdict(Kind.PROVED)
+        if case.has_tasks:
+            charges = [Fraction(validate(case.problem, steps).cost)] if validate(case.problem, steps).valid else []
+            found = RIGHT
+        else:
+            charges = valid_ways(case, steps)
+        if not any(charge == each for each in charges) and not (case.has_tasks and charges):
+            return wrong(f"{[*map(str, steps)]} is in the order of {plan}, but is charged {charges}, not {charge}")
+    return found
 
 
-def linearise(graph: Any, done: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+def judge_order_in_time(case: Case, plan: Plan, graph: Any) -> Verdict:
+    """Judge the order of happenings: other ones that keep it are plans, wherever they have times."""
+    own = {node: moment_of(node, plan, case.classical) for node in graph}
+    for one, other, data in graph.edges(data=True):
+        if own[other] - own[one] < Fraction(data["gap"]):
+            return wrong(f"{plan} does not keep {data['gap']} from {one} to {other}")
+    free = replace(case.classical, deadline=None, due=(), seal=())
+    problem = replace(case.problem, classical=free, seal=()) if case.has_tasks else free
+    for order in islice(linearise(graph), MOST_ORDERS):
+        times = settle_order(order, graph, plan, own)
+        if times is None:
+            continue
+        spans = [
+            StepTime(as_decimal(times[number, "start"]), each.duration) for number, each in enumerate(plan.times, 1)
+        ]
+        places = sorted(range(len(spans)), key=lambda place: (spans[place].start, place))
+        tree = plan.tree and plan.tree.move_steps({place: new for new, place in enumerate(places)})
+        other = Plan(
+            tuple([plan.steps[place] for place in places]),
+            problem,
+            tree,
+            times=tuple([spans[place] for place in places]),
+        )
+        known = replace(free, unknown=(), likely={})
+        priced = replace(price_plan(replace(other, problem=known)), problem=problem)
+        verdict = validate(problem, priced)
+        if not verdict.valid:
+            return wrong(f"{other} keeps the order of {plan}, but: {verdict.reason}")
+    return RIGHT
+
+
+def moment_of(node: tuple[int, str], plan: Plan, problem: Problem) -> Fraction:
+    number, kind = node
+    if kind == "event":
+        return Fraction(problem.timed[number - 1].time)
+    time = plan.times[number - 1]
+    return Fraction(time.start if kind == "start" else time.end)
+
+
+def settle_order(order: Any, graph: Any, plan: Plan, own: dict[Any, Fraction]) -> dict[Any, Fraction] | None:
+    """Return the earliest times of happenings in the sequence `order`; None where there are none."""
+    apart = {*graph.graph["apart"]} | {(other, one) for one, other in graph.graph["apart"]}
+    nodes = {node: place for place, node in enumerate(order, start=1)}
+    edges = [(nodes[one], nodes[other], Fraction(data["gap"])) for one, other, data in graph.edges(data=True)]
+    for one, other in pairwise(order):
+        edges.append((nodes[one], nodes[other], Fraction(0)))
+    for place, one in enumerate(order):
+        edges += [(nodes[one], nodes[other], SEPARATION) for other in order[place + 1 :] if (one, other) in apart]
+        if one[1] == "event":
+            edges += [(0, nodes[one], own[one]), (nodes[one], 0, -own[one])]
+    for number, each in enumerate(plan.times, start=1):
+        if (number, "end") in nodes:
+            edges.append((nodes[number, "end"], nodes[number, "start"], -Fraction(each.duration)))
+    times = settle([Fraction(0)] * (len(order) + 1), edges)
+    return None if times is None else {node: times[place] for node, place in nodes.items()}
+
+
+def linearise(graph: Any, done: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield the linearisations of an order."""
     if len(done) == len(graph):
         yield done

@@ -21,7 +21,7 @@ from planner.model import Atom, Comparison, Not, Number, Problem
 from planner.model.arithmetic import show_number
 from planner.model.formulas import unmarked
 from planner.model.problem import counts_makespan_alone, is_temporal
-from planner.partial_order.causal_links import INITIAL, CausalLink, causal_links, partial_order
+from planner.partial_order.causal_links import INITIAL, CausalLink, causal_links, order_sequence
 from planner.plan import Plan, Result, Status, Step, json_number, name_as_written
 from planner.problem_kinds import classical_of
 from planner.semantics.simulation import Simulation
@@ -109,7 +109,7 @@ class _Collector:
             return self._find_timed_order()
         for link in causal_links(self.classical, self.as_sequence):
             self._add_link(link.provider, link.consumer, link)
-        graph = partial_order(self.classical, self.as_sequence)
+        graph = order_sequence(self.classical, self.as_sequence)
         edges = {}
         for earlier, later, data in graph.edges(data=True):
             about = [self._describe(each) for each in data["links"]]

@@ -27,9 +27,10 @@ from planner.model import (
     Problem,
 )
 from planner.model.formulas import conjunction
-from planner.partial_order.causal_links import causal_links, find_purposes, partial_order
+from planner.partial_order.causal_links import causal_links, find_purposes
 from planner.partial_order.number_order import MOST_CHANGES
 from planner.plan import Plan, Step
+from planner.scheduling.plan_order import partial_order
 from planner.scheduling.schedule import schedule
 from planner.semantics.simulation import Simulation, price_steps
 from planner.validation.validate import check_steps

@@ -12,8 +12,9 @@ from planner.model.actions import Action, When
 from planner.model.domain import Axiom, DomainModel, Predicate
 from planner.model.formulas import TRUE, And, Exists, Forall, Imply, Not, Object, Or, Variable
 from planner.model.problem import Goal, Problem
-from planner.partial_order.causal_links import causal_links, find_purposes, partial_order
+from planner.partial_order.causal_links import causal_links, find_purposes
 from planner.plan import Plan
+from planner.scheduling.plan_order import partial_order
 from planner.scheduling.schedule import schedule
 from planner.testing import atom_from, plan, steps_from
 

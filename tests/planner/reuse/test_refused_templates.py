@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from htn.language.declare import Methods
-from planner import Domain, InputError, Status, UnsupportedError, candidates, partial_order, solve
+from planner import Domain, InputError, Status, UnsupportedError, candidates, solve
 from planner.lightweight import replace
 from planner.reuse.plan_cache import PlanCache
 from planner.reuse.templates import lift
@@ -19,12 +19,11 @@ def declare() -> Domain:
     return domain
 
 
-def test_plans_in_time_have_no_order_by_steps_and_are_no_templates() -> None:
+def test_plans_in_time_are_no_templates() -> None:
     problem = declare().problem(values={"fuel": 1}, windows={"morning": "2..9"}, goal={"soft": {"is_open": 5}})
     plan = solve(problem, mode="first").expect_plan()
-    for ask in (lambda: lift(plan), lambda: partial_order(problem, plan)):
-        with pytest.raises(UnsupportedError, match="in time"):
-            ask()
+    with pytest.raises(UnsupportedError, match="in time"):
+        lift(plan)
 
 
 def test_plans_of_tasks_are_no_templates_and_in_time_no_candidates() -> None:

@@ -15,9 +15,10 @@ from random_tasks import with_random_constraints, with_random_wishes
 
 from benchmarks.random_problems import ALL
 from planner.model import Atom, Not
-from planner.partial_order.causal_links import causal_links, find_links, find_orderings, find_purposes, partial_order
+from planner.partial_order.causal_links import causal_links, find_links, find_orderings, find_purposes
 from planner.partial_order.read_write_sets import Patterns, find_accesses, overlap
 from planner.plan import Plan
+from planner.scheduling.plan_order import partial_order
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import validate
 

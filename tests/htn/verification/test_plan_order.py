@@ -1,0 +1,76 @@
+"""The order of plans of tasks: each linearisation of it is a plan, by the plan checker."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import networkx as nx
+import pytest
+from effort import examples
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from benchmarks.random_hierarchies import random_htn
+from htn.language.declare import Methods
+from planner import Domain, Plan, PlanError, Step, partial_order, solve, validate
+from planner.lightweight import replace
+
+MOST = 40
+
+
+def reorder(plan, order):
+    """Return `plan` with its steps in another order, and its decomposition for that."""
+    places = {number - 1: place for place, number in enumerate(order)}
+    return Plan(tuple([plan.steps[number - 1] for number in order]), plan.problem, plan.tree.move_steps(places))
+
+
+def declare_gate():
+    domain = Domain("gate")
+    domain.action("pass", provides=["through"])
+    domain.action("unlock", provides=["open"])
+    return domain
+
+
+def declare(domain=None):
+    how = Methods(domain or declare_gate())
+    how.task("enter")
+    how.method("by-day", {}, task="enter", requires=["open"], subtasks=["pass"])
+    return how
+
+
+def test_what_the_precondition_of_a_method_waits_for_comes_before_its_steps():
+    problem = declare().problem(tasks=["enter", "unlock"], ordered=False)
+    plan = solve(problem).expect_plan()
+    names = [step.action for step in plan.steps]
+    graph = partial_order(problem, plan)
+    assert [(names[one - 1], names[other - 1]) for one, other in graph.edges] == [("unlock", "pass")]
+    assert [data["reason"] for _, _, data in graph.edges(data=True)] == ["task"]
+    assert not validate(problem, [Step("pass"), Step("unlock")]).valid
+
+
+def test_a_plan_without_a_decomposition_has_no_order():
+    problem = declare().problem(initial=["open"], tasks=["enter"])
+    with pytest.raises(PlanError, match="no decomposition"):
+        partial_order(problem, Plan((Step("pass"),), problem))
+
+
+@settings(max_examples=examples(60))
+@given(seed=st.integers(0, 10**9))
+def test_all_linearisations_are_plans_of_the_same_cost(seed):
+    problem = random_htn(seed)
+    found = solve(problem, time_limit=0.5)
+    assume(found.plan is not None and found.plan.steps)
+    graph = partial_order(problem, found.plan)
+    for order in islice(nx.all_topological_sorts(graph), MOST):
+        verdict = validate(problem, reorder(found.plan, order))
+        assert verdict.valid, (order, verdict.reason)
+        assert verdict.cost == found.plan.cost
+
+
+def test_changes_at_known_times_stand_in_the_order_of_tasks_in_time():
+    gate = declare_gate()
+    tasks = declare(gate).problem(tasks=["enter"])
+    later = gate.problem(timed={2: ["open"]}, metric="makespan")
+    problem = replace(tasks, classical=replace(later, domain=tasks.domain.classical, seal=()), seal=())
+    graph = partial_order(problem, solve(problem).expect_plan())
+    assert nx.has_path(graph, (1, "event"), (1, "start"))
