@@ -20,7 +20,7 @@ from planner.lightweight import TYPE_CHECKING, Any, Final, replace
 from planner.limits import Limits
 from planner.model import Atom, Formula, Not, Problem
 from planner.plan import Status, StoppedBy
-from planner.problem_kinds import AnyProblem
+from planner.problem_kinds import AnyProblem, classical_of
 
 if TYPE_CHECKING:
     from planner.questions import Reachability
@@ -32,6 +32,10 @@ PATH: Final = re.compile(r"[/\\]|\.\w+$")
 """What only names of files have, and facts have not."""
 ATOM: Final = re.compile(r"\s*[^\s,:;()\[\]{}]+\([^()\n]*\)")
 """The first step of a plan that is written as atoms, such as `move(r2, hall, lab)`."""
+
+
+WITH_TASKS: Final = frozenset({"applicable", "progress", "first-steps"})
+"""The kinds of questions that problems with tasks have answers to."""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -59,7 +63,7 @@ def run(started: float, given: Namespace) -> Exit:
     with interruptible(limits.remaining) as watchman:
         stdin = _Stdin()
         loaded = _load(given.domain, problem, stdin)
-        if not isinstance(loaded, Problem):
+        if not isinstance(loaded, Problem) and kind not in WITH_TASKS:
             construct = f"{kind_of(loaded)} in a question"
             raise UnsupportedError(construct, "ask about its part without tasks: problem.classical in Python")
         state = None if given.state is None else _read_state(given.state, stdin)
@@ -119,9 +123,17 @@ class _Question:
     """A question about `problem`; the methods print the answers to the kinds of questions, and return exit codes."""
 
     def __init__(
-        self, problem: Problem, about: list[str], state: str | None, *, given: Namespace, limits: Limits, stdin: _Stdin
+        self,
+        problem: AnyProblem,
+        about: list[str],
+        state: str | None,
+        *,
+        given: Namespace,
+        limits: Limits,
+        stdin: _Stdin,
     ) -> None:
-        self._problem, self._about, self._state, self._given = problem, about, state, given
+        self._whole, self._problem = problem, classical_of(problem)
+        self._about, self._state, self._given = about, state, given
         self._limits, self._stdin = limits, stdin
 
     def _options(self) -> dict[str, Any]:
@@ -224,8 +236,9 @@ class _Question:
 
     def validate(self) -> Exit:
         """Print the first step that cannot be taken, or whether the plan reaches the goal."""
+        from planner.compilations.object_creation import for_steps
         from planner.questions import first_inapplicable
-        from planner.questions.notation import read_steps, start_in
+        from planner.questions.notation import put_state, read_steps
         from planner.validation.validate import check_steps
 
         plan = self._read_plan(self._expect_one("a plan"))
@@ -233,7 +246,7 @@ class _Question:
         if found is not None:
             self._show({"first_inapplicable": found.to_dict(), "valid": False}, [str(found)], "")
             return Exit.NEGATIVE
-        start = start_in(self._problem, self._state, "ask")
+        start = for_steps(put_state(self._problem, self._state), (), spare=1)
         verdict = check_steps(start, read_steps(start, plan))
         verdict = self._spell_verdict(verdict)
         unmet = [self._spell_part(part) for part in verdict.unmet]
@@ -260,7 +273,7 @@ class _Question:
         from planner.questions import optimal_first_steps, spell
 
         self._expect_nothing()
-        found = optimal_first_steps(self._problem, self._state, **self._options())
+        found = optimal_first_steps(self._whole, self._state, **self._options())
         lines = [spell(self._problem, step) for step in found.steps]
         message = str(found).partition("\n")[0]
         if found.status is not Status.OPTIMAL:

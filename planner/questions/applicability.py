@@ -9,18 +9,19 @@ from planner.errors import PlanError
 from planner.lightweight import Any, dataclass, field
 from planner.model import Atom, Problem
 from planner.plan import Step, name_as_written
+from planner.problem_kinds import AnyProblem
 from planner.questions.notation import AnyState, AnyStep, AnySteps, read_step, read_steps, spell, start_in
 from planner.semantics.simulation import Objection, Simulation
 from planner.validation.validate import Replay, choose_versions
 
 
-def applicable(problem: Problem, state: AnyState | None = None) -> tuple[Step, ...]:
+def applicable(problem: AnyProblem, state: AnyState | None = None) -> tuple[Step, ...]:
     """Return all steps that can be taken in `state`, by default the initial one, each once, with their costs.
 
-    They are in the order of their declaration. Raises `InputError` for facts that the problem cannot have, and
-    `UnsupportedError` where facts are unknown.
+    They are in the order of their declaration; tasks do not count, and in time steps are taken in turn. Raises
+    `InputError` for facts that the problem cannot have, and `UnsupportedError` where facts are unknown.
     """
-    start = start_in(problem, state, "applicable")
+    start = start_in(problem, state)
     steps = name_as_written(Simulation(start).applicable(), start)
     return tuple({(step.action, step.arguments): step for step in steps}.values())
 
@@ -53,12 +54,12 @@ class Progression:
         }
 
 
-def progress(problem: Problem, step: AnyStep, state: AnyState | None = None) -> Progression:
+def progress(problem: AnyProblem, step: AnyStep, state: AnyState | None = None) -> Progression:
     """Return what `step` changes in `state`, by default the initial one.
 
     Raises `PlanError` if the step cannot be taken there, with the condition that fails, and as `applicable` does.
     """
-    start = start_in(problem, state, "progress")
+    start = start_in(problem, state)
     (chosen,) = choose_versions([read_step(start, step)], start)
     replay = Replay(start)
     verdict = replay.find_objection(chosen)
@@ -85,13 +86,13 @@ class Inapplicable:
         return {"index": self.index, "step": spell(self.problem, self.step), "reason": self.reason}
 
 
-def first_inapplicable(problem: Problem, steps: AnySteps, state: AnyState | None = None) -> Inapplicable | None:
+def first_inapplicable(problem: AnyProblem, steps: AnySteps, state: AnyState | None = None) -> Inapplicable | None:
     """Return the first of `steps` that cannot be taken, from `state` on; None if all can, whatever the goal.
 
     `planner.validate` also judges the goal, constraints and costs. Raises `InputError` for steps that the problem does
     not have, and as `applicable` does.
     """
-    start = start_in(problem, state, "first_inapplicable")
+    start = start_in(problem, state)
     simulation = Simulation(start)
     for index, step in enumerate(read_steps(start, steps)):
         if simulation.find_objection(step) is not None:

@@ -6,15 +6,17 @@ import re
 from collections.abc import Iterable, Mapping
 
 from planner.compilations.object_creation import for_steps
+from planner.compilations.sequential_steps import compile_sequential
 from planner.errors import InputError, did_you_mean, kind_of
 from planner.language.declare.atom_syntax import NotationError, abbreviate, parse_atom
 from planner.lightweight import Final, replace
 from planner.model import OPEN, Atom, Not, Problem, TypeHierarchy, Variable
 from planner.model.constructs import Service, refuse
 from planner.model.object_names import protect_quoted, restore_quoted
+from planner.model.problem import is_temporal, refuse_time
 from planner.model.spelling import spell_fact
 from planner.plan import Plan, Step, name_as_written
-from planner.problem_kinds import resolve_classical
+from planner.problem_kinds import AnyProblem, classical_of, resolve_classical, resolve_problem
 from planner.validation.validate import choose_versions
 
 AnyFact = Atom | str
@@ -44,33 +46,46 @@ def spell(problem: Problem, item: Step | Atom | Not) -> str:
     return spell_fact(item, spelling)
 
 
-def start_in(problem: Problem, state: AnyState | None, asked: str) -> Problem:
+def start_in(problem: AnyProblem, state: AnyState | None) -> Problem:
     """Return the resolved `problem` with `state` for its initial state, if that is given.
 
     Facts that nothing changes hold in each state, and need not be given. An action that creates objects gets a
-    placeholder for each. Raises `InputError` for what is no classical problem, and for facts that it cannot have.
+    placeholder for each. A problem with tasks is asked about its actions, and one in time about steps that are taken in
+    turn. Raises `InputError` for facts that it cannot have.
     """
-    found = resolve_classical(problem, asked, "ask about its part without tasks: problem.classical")
-    if state is not None:
-        facts = tuple(dict.fromkeys(read_facts(found, state)))
-        derived = next((fact for fact in facts if fact.predicate in found.domain.derived), None)
-        if derived is not None:
-            raise InputError(f"{spell(found, derived)} is derived", hint="state the facts that it follows from")
-        changing = find_changing_predicates(found)
-        static = [fact for fact in found.initial if fact.predicate not in changing]
-        found = replace(found, initial=tuple(dict.fromkeys([*static, *facts])))
-    return for_steps(found, (), spare=1)
+    found = put_state(classical_of(resolve_problem(problem)), state)
+    found = for_steps(found, (), spare=1)
+    return take_in_turn(found)
+
+
+def take_in_turn(problem: Problem) -> Problem:
+    """Return `problem`, which may be in time, with steps taken one after another. Raises `UnsupportedError`."""
+    return compile_sequential(problem, by_costs=True) if is_temporal(problem) else problem
+
+
+def put_state(problem: Problem, state: AnyState | None) -> Problem:
+    """Return the resolved `problem` with `state`, and what nothing changes, for its initial state, if that is given."""
+    if state is None:
+        return problem
+    facts = tuple(dict.fromkeys(read_facts(problem, state)))
+    derived = next((fact for fact in facts if fact.predicate in problem.domain.derived), None)
+    if derived is not None:
+        raise InputError(f"{spell(problem, derived)} is derived", hint="state the facts that it follows from")
+    changing = find_changing_predicates(problem)
+    static = [fact for fact in problem.initial if fact.predicate not in changing]
+    return replace(problem, initial=tuple(dict.fromkeys([*static, *facts])))
 
 
 def start_whole_in(problem: Problem, state: AnyState | None, asked: str) -> Problem:
     """Return what `start_in` does, for questions whose answers are about all states or all plans.
 
-    Raises `UnsupportedError` where search would not see all of them: for created objects, several outcomes, and facts
-    or numbers declared unknown.
+    Raises `InputError` for what is no classical problem, and `UnsupportedError` where search would not see all of them:
+    in time, for created objects, several outcomes, and facts or numbers declared unknown.
     """
-    found = start_in(problem, state, asked)
-    refuse(problem, Service.QUESTIONS)
-    return found
+    found = resolve_classical(problem, asked, "ask about its part without tasks: problem.classical")
+    refuse(found, Service.QUESTIONS)
+    refuse_time(found, "in questions about all states")
+    return for_steps(put_state(found, state), (), spare=1)
 
 
 def find_changing_predicates(problem: Problem) -> frozenset[str]:

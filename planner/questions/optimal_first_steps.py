@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from planner.lightweight import TYPE_CHECKING, Any, dataclass, field
+from planner.errors import UnsupportedError
+from planner.lightweight import TYPE_CHECKING, Any, dataclass, field, replace
 from planner.limits import STOPS, Limits, check_limits, stop_reason
-from planner.model import Number, Problem
+from planner.model import Number, Problem, is_temporal
+from planner.model.constructs import Service, name_refused
+from planner.model.problem import is_numeric
 from planner.plan import Status, Step, StoppedBy, divide_exactly, json_number, name_as_written
 from planner.portfolio.workplace import Workplace
-from planner.questions.notation import AnyState, spell, start_whole_in
+from planner.problem_kinds import AnyProblem, classical_of, resolve_problem, with_classical
+from planner.questions.applicability import applicable
+from planner.questions.notation import AnyState, put_state, spell, start_whole_in
 from planner.questions.whole_tasks import WholeTask
 from planner.search import Ending, Run
 from planner.search.search_run import Steps
@@ -48,7 +53,7 @@ class FirstSteps:
 
 
 def optimal_first_steps(
-    problem: Problem,
+    problem: AnyProblem,
     state: AnyState | None = None,
     *,
     time_limit: float | None = 10.0,
@@ -57,17 +62,46 @@ def optimal_first_steps(
 ) -> FirstSteps:
     """Return all steps with which a cheapest plan from `state`, by default from the initial one, begins.
 
-    A* expands all states on plans of optimal cost. Constraints on the way, budgets and deadlines do not count. Raises
-    `InputError` for facts that the problem cannot have and for invalid limits, `UnsupportedError` for unknown facts,
-    created objects and several outcomes.
+    A* expands all states on plans of optimal cost; where facts are not all, `solve` is asked for a plan for each first
+    step. Constraints on the way, budgets and deadlines do not count, and of uncertain actions the intended outcome
+    does. Raises `InputError` for facts that the problem cannot have and for invalid limits, `UnsupportedError` for
+    problems in time, in which several steps may begin at once, and for unknown facts.
     """
     check_limits(time_limit, memory_limit)
-    start = start_whole_in(problem, state, "optimal_first_steps")
     limits = Limits(time_limit, memory_limit, cancel)
     try:
+        if not isinstance(problem, Problem) or _is_for_solve(problem):
+            return _ask_for_plans(problem, state, limits)
+        start = start_whole_in(problem, state, "optimal_first_steps")
         return _find_steps(start, limits)
     except STOPS as stop:
-        return FirstSteps(Status.UNKNOWN, stop_reason(stop), start)
+        return FirstSteps(Status.UNKNOWN, stop_reason(stop), classical_of(problem))
+
+
+def _is_for_solve(problem: Problem) -> bool:
+    return is_temporal(problem) or is_numeric(problem) or bool(name_refused(problem, Service.QUESTIONS))
+
+
+def _ask_for_plans(problem: AnyProblem, state: AnyState | None, limits: Limits) -> FirstSteps:
+    """Return what `solve` says of plans that begin with each of the steps that can be taken first."""
+    from planner.questions.first_steps_by_plans import find_first_steps
+
+    problem = resolve_problem(problem)
+    if is_temporal(classical_of(problem)):
+        hint = "solve(problem) gives a plan, and partial_order(problem, plan) its order"
+        raise UnsupportedError("a problem in time, in which several steps may begin at once, in this question", hint)
+    start = put_state(classical_of(problem), state)
+    possible = [replace(step, arguments=step.arguments[: _given(start, step)]) for step in applicable(start)]
+    free = replace(start, constraints=(), budgets={}, deadline=None, seal=())
+    asked = with_classical(problem, free)
+    found = find_first_steps(asked if asked is free else replace(asked, seal=()), list(dict.fromkeys(possible)), limits)
+    steps = tuple(name_as_written(found.steps, start))
+    return FirstSteps(found.status, found.stopped_by, start, steps, found.cost)
+
+
+def _given(problem: Problem, step: Step) -> int:
+    """Return how many arguments of `step` are given, not created."""
+    return len(problem.domain.actions[step.action].parameters)
 
 
 def _find_steps(problem: Problem, limits: Limits) -> FirstSteps:

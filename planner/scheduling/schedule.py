@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from planner.compilations.object_creation import for_steps
-from planner.errors import UnsupportedError
 from planner.lightweight import dataclass
-from planner.model import Number, Problem
-from planner.partial_order.causal_links import find_links, find_orderings
-from planner.partial_order.read_write_sets import find_accesses
+from planner.model import Number
 from planner.plan import Plan, exact_sum
+from planner.problem_kinds import classical_of
+from planner.scheduling.plan_order import partial_order
 from planner.semantics.durations import SEPARATION, least_duration
 
 
@@ -43,20 +42,15 @@ def schedule(plan: Plan) -> Schedule:
     """Return the earliest starts and ends of the steps of `plan` in the order that `partial_order` gives.
 
     A step without a duration takes no time. A plan in time has the starts and ends that it states. Raises `PlanError`
-    for an invalid plan, and `UnsupportedError` for a hierarchical plan, whose order is not in its steps alone.
+    for an invalid plan.
     """
     if plan.times:
         return _of_times(plan)
-    if not isinstance(plan.problem, Problem):
-        raise UnsupportedError("the makespan of a plan that came of tasks", "its order is not in its steps alone")
-    problem = for_steps(plan.problem, plan.steps)
-    found = find_accesses(problem, plan)
-    before: list[list[int]] = [[] for _ in range(len(plan) + 2)]
-    for each in find_orderings(found, find_links(found, problem.ran)):
-        before[each.later].append(each.earlier)
+    order = partial_order(plan.problem, plan)
+    problem = for_steps(classical_of(plan.problem), plan.steps)
     starts, ends, waits_for = list[Number](), list[Number](), list[int]()
     for number, step in enumerate(plan.steps, start=1):
-        last = max(before[number], key=lambda earlier: ends[earlier - 1], default=0)
+        last = max(order.predecessors(number), key=lambda earlier: ends[earlier - 1], default=0)
         starts.append(ends[last - 1] if last else 0)
         waits_for.append(last)
         ends.append(exact_sum([starts[-1], least_duration(problem, step)]))

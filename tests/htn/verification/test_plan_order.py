@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.random_hierarchies import random_htn
 from htn.language.declare import Methods
-from planner import Domain, Plan, PlanError, Step, partial_order, solve, validate
+from planner import Domain, Plan, PlanError, Step, partial_order, schedule, solve, validate
 from planner.lightweight import replace
 
 MOST = 40
@@ -65,6 +65,16 @@ def test_all_linearisations_are_plans_of_the_same_cost(seed):
         verdict = validate(problem, reorder(found.plan, order))
         assert verdict.valid, (order, verdict.reason)
         assert verdict.cost == found.plan.cost
+
+
+def test_tasks_without_order_run_at_once_in_the_schedule():
+    domain = Domain("kitchen")
+    domain.action("boil", provides=["hot"], duration=3)
+    domain.action("set", provides=["laid"], duration=2)
+    problem = Methods(domain).problem(tasks=["boil", "set"], ordered=False)
+    assert schedule(solve(problem).expect_plan()).makespan == 3
+    problem = Methods(domain).problem(tasks=["boil", "set"], ordered=True)
+    assert schedule(solve(problem).expect_plan()).makespan == 5
 
 
 def test_changes_at_known_times_stand_in_the_order_of_tasks_in_time():

@@ -162,8 +162,16 @@ def test_landmarks_are_facts_of_the_domain_only(ask):
     assert "ran-" not in out + ask("runbook", "landmarks", "--all", "--json")[1]
 
 
-@pytest.mark.parametrize("kind", ["applicable", "landmarks", "first-steps"])
-def test_questions_about_tasks_are_unsupported(ask, kind):
+def test_tasks_have_first_steps_and_their_actions_can_be_taken(ask):
+    code, out, _ = ask("household", "first-steps")
+    assert code is Exit.OK
+    steps = set(out.split("\n")) - {""}
+    assert steps
+    assert steps <= set(ask("household", "applicable")[1].split("\n"))
+
+
+@pytest.mark.parametrize("kind", ["reachable-facts", "landmarks"])
+def test_questions_about_all_states_of_tasks_are_unsupported(ask, kind):
     code, out, err = ask("household", kind)
     assert (code, out) == (Exit.UNSUPPORTED, "")
     assert "ask about its part without tasks" in err

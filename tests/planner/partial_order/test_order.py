@@ -7,13 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from planner.errors import PlanError, UnsupportedError
+from planner.errors import PlanError
 from planner.model.actions import Action, When
 from planner.model.domain import Axiom, DomainModel, Predicate
 from planner.model.formulas import TRUE, And, Exists, Forall, Imply, Not, Object, Or, Variable
 from planner.model.problem import Goal, Problem
 from planner.partial_order.causal_links import causal_links, find_purposes
-from planner.plan import Plan
 from planner.scheduling.plan_order import partial_order
 from planner.scheduling.schedule import schedule
 from planner.testing import atom_from, plan, steps_from
@@ -294,8 +293,3 @@ def test_a_plan_without_steps_takes_no_time():
     found = schedule(planned("", initial=["p"], goal=["p"]))
     assert found.makespan == 0
     assert found.critical_path == ()
-
-
-def test_the_schedule_of_a_plan_that_came_of_tasks_is_refused():
-    with pytest.raises(UnsupportedError, match="the makespan of a plan that came of tasks"):
-        schedule(Plan((), object()))
