@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from planner.compilations.object_creation import for_steps
 from planner.lightweight import dataclass
-from planner.model import Number
+from planner.model import Number, Problem
+from planner.partial_order.causal_links import order_sequence
 from planner.plan import Plan, exact_sum
-from planner.problem_kinds import classical_of
-from planner.scheduling.plan_order import partial_order
+from planner.problem_kinds import classical_of, service_of
 from planner.semantics.durations import SEPARATION, least_duration
 
 
@@ -46,8 +46,10 @@ def schedule(plan: Plan) -> Schedule:
     """
     if plan.times:
         return _of_times(plan)
-    order = partial_order(plan.problem, plan)
-    problem = for_steps(classical_of(plan.problem), plan.steps)
+    source = plan.problem
+    kind = None if isinstance(source, Problem) else service_of(source)
+    order = order_sequence(source, plan) if kind is None else kind.partial_order(source, plan)
+    problem = for_steps(classical_of(source), plan.steps)
     starts, ends, waits_for = list[Number](), list[Number](), list[int]()
     for number, step in enumerate(plan.steps, start=1):
         last = max(order.predecessors(number), key=lambda earlier: ends[earlier - 1], default=0)
