@@ -13,7 +13,6 @@ from htn.lifted.depth_first import EnoughPlans, LimitsWithDescent, search_depth_
 from htn.model import HtnProblem, has_numbers, seal_problem
 from htn.problem_kind import resolve
 from htn.search.htn_incumbent import HtnIncumbent
-from planner.compilations.budgets import limits_cost
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
@@ -151,8 +150,6 @@ def refuse_beside_numbers(problem: HtnProblem, options: SolveOptions, *_: object
     refused = {
         "depth-first search": options.search == "depth-first",
         Construct.CREATION.value: has(classical, Construct.CREATION),
-        f"a budget on the cost beside the metric '{classical.metric}'": isinstance(classical.metric, NumericMetric)
-        and limits_cost(classical),
         f"soft goals beside the metric '{classical.metric}'": isinstance(classical.metric, NumericMetric)
         and bool(classical.goal.soft),
     }

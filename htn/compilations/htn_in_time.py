@@ -23,7 +23,6 @@ from itertools import pairwise
 from htn.compilations.known_changes import add_changes, add_clock, put_in, take_out
 from htn.model import Decomposition, HtnProblem, Network, Node
 from htn.verification.plan_verification import validate
-from planner.compilations.budgets import name_refused_budget
 from planner.compilations.sequential_steps import compile_sequential, has_known_durations
 from planner.errors import PlanError, UnsupportedError
 from planner.grounding.action_tables import make_price
@@ -120,9 +119,6 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
     refused = name_refused(problem.classical, Service.TASK_TIME)
     if refused:
         return unsupported_result(f"{refused[0]} in a problem with tasks in time")
-    budget = name_refused_budget(problem.classical)
-    if budget:
-        return unsupported_result(budget)
     if not has(problem.classical, Construct.SOFT_GOALS, Construct.BUDGETS, *CONSTRAINED):
         return _plan_sequences(problem, options, answer)
     from htn.compilations.parts_in_time import plan_parts_in_time

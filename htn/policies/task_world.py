@@ -87,9 +87,9 @@ class TaskWorld(World):
             return 0
         return self._world.charge(state.inner, step, after.inner)
 
-    def spend(self, state: Undertaking, step: Step, spent: Spent, charged: Number) -> Spent:
+    def spend(self, step: Step, spent: Spent) -> Spent:
         """Return the amounts of the budgets that are spent after `step`; raises `PlanError` where one is exceeded."""
-        return spent if self._is_method(step) else self._world.spend(state.inner, step, spent, charged)
+        return spent if self._is_method(step) else self._world.spend(step, spent)
 
     def _is_method(self, step: Step) -> bool:
         return step.action not in self.problem.domain.actions

@@ -1,5 +1,6 @@
 """Budgets: a budget on the cost becomes one on a resource, and budgets beside numbers become bounds of fluents.
 
+A budget on the cost is one on the sum of the costs that actions state, whatever the metric counts.
 A budget on a resource is what label-setting search keeps (`planner.grounding.allowances`). As numeric fluents, to which
 each step adds what it uses, budgets would be kept by every search that takes numbers, but much more slowly: of 32 tasks
 of the planning competitions with a bound on the steps, labels settle 25 within 20 seconds, and numbers 19.
@@ -21,7 +22,6 @@ from planner.model import (
     Metric,
     Number,
     NumericEffect,
-    NumericMetric,
     Problem,
 )
 from planner.model.actions import CostFunction, CostTerm
@@ -30,22 +30,6 @@ SPENT: Final = "@spent"
 """The resource that stands for the cost of steps, where the cost of a compiled problem includes other prices."""
 USED: Final = "@used-"
 """Prefix of the functions that stand for budgets; the name of the resource follows."""
-
-
-def limits_cost(problem: Problem) -> bool:
-    """Return whether the cost of plans has a budget."""
-    return COST in problem.budgets
-
-
-def name_refused_budget(problem: Problem) -> str:
-    """Return why the budget on the cost cannot be kept, or "".
-
-    Where plans are compared by numbers or by time, it could be one on that, or on what all steps cost together.
-    """
-    if not limits_cost(problem) or not isinstance(problem.metric, NumericMetric):
-        return ""
-    way = "state what steps spend in `uses`, and a budget on that"
-    return f"a budget on the cost beside the metric '{problem.metric}'; {way}"
 
 
 def with_budgets(problem: Problem, budgets: Mapping[str, Number]) -> Problem:
@@ -60,7 +44,7 @@ def without_budgets(problem: Problem) -> Problem:
 
 def budget_spending(problem: Problem) -> Problem:
     """Replace the budget on the cost, if there is one, by one on a resource of which each step uses its cost."""
-    if not limits_cost(problem):
+    if COST not in problem.budgets:
         return problem
     actions = {
         name: replace(each, uses={**each.uses, SPENT: _cost_of(each, problem)})
@@ -77,7 +61,7 @@ def _cost_of(action: Action, problem: Problem) -> tuple[CostTerm, ...]:
 def compile_budgets(problem: Problem) -> Problem:
     """Return `problem` without budgets: actions that would exceed one are not applicable. Plans keep their steps.
 
-    The metric is not one of numbers if the cost has a budget. Raises `UnsupportedError` for uses that Python computes.
+    Raises `UnsupportedError` for uses that Python computes.
     """
     if not problem.budgets:
         return problem

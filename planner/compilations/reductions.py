@@ -58,16 +58,6 @@ def separate_deadline(problem: Problem, options: SolveOptions, answer: Solve) ->
     return solve_sequentially(problem, options, answer)
 
 
-def refuse_budget_on_metric(problem: Problem, *_: object) -> Result | None:
-    """Refuse a budget on the cost where plans are compared by numbers or by time."""
-    if not problem.budgets:
-        return None
-    from planner.compilations.budgets import name_refused_budget
-
-    refused = name_refused_budget(problem)
-    return unsupported_result(refused) if refused else None
-
-
 def grant_wishes(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
     """Compile soft goals and soft constraints to costs; leave problems with unknown facts to the next reduction."""
     if problem.unknown or not problem.wishes:
@@ -157,7 +147,6 @@ REDUCTIONS: Final[tuple[Callable[[Problem, SolveOptions, Solve], Result | None],
     refuse_plain,
     create_objects,
     separate_deadline,
-    refuse_budget_on_metric,
     grant_wishes,
     ask_engine,
     suppose_unknown_facts,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from planner.compilations.budgets import SPENT
-from planner.grounding.action_tables import common_resolution, make_use_function
+from planner.grounding.action_tables import common_resolution, make_cost_function, make_use_function
 from planner.lightweight import replace
-from planner.model import COST, Number, Problem
+from planner.model import COST, Number, NumericMetric, Problem
 from planner.task.ground_task import Allowance, Task
 
 
@@ -16,13 +16,13 @@ def with_allowances(task: Task, problem: Problem) -> Task:
 
 
 def find_allowances(problem: Problem, task: Task) -> tuple[Allowance, ...]:
-    """Return the budgets of `problem` on what the actions of `task` use, that on the cost first.
+    """Return the budgets of `problem` on what the actions of `task` use, first that on the cost if it is the metric.
 
     Raises `InputError` for a missing static value, `DeclarationError` for a function that gives none.
     """
     found: list[Allowance] = []
     for name, budget in problem.budgets.items():
-        if name == COST:
+        if name == COST and not isinstance(problem.metric, NumericMetric):
             found.insert(0, _limit_cost(task, budget))
         else:
             made = _make_allowance(name, budget, problem, task)
@@ -36,7 +36,11 @@ def _limit_cost(task: Task, budget: Number) -> Allowance:
 
 
 def _make_allowance(name: str, budget: Number, problem: Problem, task: Task) -> Allowance:
-    pickers = {action.name: make_use_function(name, action, problem) for action in problem.domain.actions.values()}
+    actions = problem.domain.actions.values()
+    pickers = {
+        action.name: make_cost_function(action, problem) if name == COST else make_use_function(name, action, problem)
+        for action in actions
+    }
     amounts = [pickers[action.step.action](action.step.arguments) for action in task.actions]
     resolution = common_resolution(set(amounts))
     uses = [int(amount * resolution) for amount in amounts]

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from decimal import Decimal
 from functools import partial
 
-from planner.compilations.budgets import name_refused_budget
 from planner.compilations.trajectory_constraints import constraint_of
 from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.garbage_collection import pause_collector
@@ -494,9 +493,6 @@ def find_refusal(whole: AnyProblem) -> tuple[str, str] | None:
     doubtful = find_constraint_on_unknown(problem)
     if doubtful is not None:
         return f"constraints on facts declared unknown, such as '{doubtful}'", "constrain what is known"
-    budget, _, way = name_refused_budget(problem).partition("; ")
-    if budget:
-        return budget, way
     if has(problem, Construct.UNKNOWN) and isinstance(problem.metric, NumericMetric):
         return f"unknown facts beside the metric '{problem.metric}'", "solve(…) gives a plan on suppositions"
     if is_temporal(problem) and (refused := refused_in_turn(problem)) is not None:

@@ -9,7 +9,6 @@ from math import isfinite
 from planner.errors import NoPlan
 from planner.heuristics import REGISTRY
 from planner.lightweight import Any, Final, Protocol, dataclass, field
-from planner.model import COST
 from planner.plan import Result, Statistics, Status, StoppedBy, render_html
 from planner.policies.markov_decision_process import NOTHING, OPEN, STOP, Left, Option, Process
 from planner.policies.policy import Policy, percent
@@ -79,7 +78,7 @@ class Aim:
         """Return the optimistic end of `state`; the option to stop where the goal cannot be reached."""
         cost = self.process.least_end_price(state)
         if self.hopes is not None and not self.process.is_goal(state):
-            if COST in self.process.purse.names and self.hopes.luckiest(state) > left[0]:
+            if self.process.purse.is_charged and self.hopes.luckiest(state) > left[0]:
                 return self.stop(state)
             hoped = self.hopes.expected(state)
             if hoped == IMPOSSIBLE:

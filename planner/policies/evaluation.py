@@ -15,7 +15,7 @@ from planner.errors import PlanError
 from planner.graphs import strong_components
 from planner.lightweight import Any, Final, Protocol, cast, dataclass
 from planner.limits import never
-from planner.model import COST, Atom, Formula, Number, Problem
+from planner.model import Atom, Formula, Number, Problem
 from planner.model.arithmetic import Exact
 from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.model.domain import creates_objects
@@ -27,7 +27,7 @@ from planner.problem_kinds import AnyProblem, is_other_problem, resolve_classica
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import Objection, Simulation, bind_parameters
 from planner.semantics.spending import add_up, find_exceeded, make_sequential
-from planner.semantics.step_effects import Changes, uses_of
+from planner.semantics.step_effects import Changes, spending_of
 
 
 class Declared:
@@ -179,7 +179,7 @@ class _Chain:
             if step is not None:
                 for probability, after in world.declared.outcomes(state, step):
                     charged = world.charge(state, step, after)
-                    rest = world.spend(state, step, spent, charged)
+                    rest = world.spend(step, spent)
                     cost += probability * float(charged)
                     number = numbers.setdefault(world.key(after, rest), len(queue))
                     if number == len(queue):
@@ -283,16 +283,13 @@ class World:
         """Return the cost of `step` in `state` where it leads to the state `after`."""
         return simulation_of(state).cost_until(step, simulation_of(after))
 
-    def spend(self, _state: Any, step: Step, spent: Spent, charged: Number) -> Spent:
-        """Return the amounts of the budgets that are spent after `step`, which costs what is `charged`.
-
-        Raises `PlanError` where the step exceeds a budget.
-        """
+    def spend(self, step: Step, spent: Spent) -> Spent:
+        """Return the amounts of the budgets that are spent after `step`; raises `PlanError` where one is exceeded."""
         if not self.problem.is_limited:
             return ()
         action = self.problem.domain.actions[step.action]
-        uses = {**uses_of(self.problem, action, bind_parameters(action, step)), COST: charged}
-        after = add_up(self.problem, [dict(spent), uses])
+        used = spending_of(self.problem, action, bind_parameters(action, step))
+        after = add_up(self.problem, [dict(spent), used])
         for name, amount, most in find_exceeded(self.problem, after):
             raise PlanError(f"{step} takes the {name} to {amount}, over the budget of {most}")
         return tuple(after.items())
@@ -340,7 +337,7 @@ def _execute(world: World, strategy: Strategy, rng: Random) -> Execution:
             return Execution(success, cost + world.end_cost(state), utility, steps)
         after = _draw_outcome(world.declared.outcomes(state, step), rng.random())
         charged = world.charge(state, step, after)
-        spent = world.spend(state, step, spent, charged)
+        spent = world.spend(step, spent)
         cost += charged
         steps += 1
         state = after

@@ -6,13 +6,12 @@ A state is a number, in the order in which states were met, so that searches han
 from __future__ import annotations
 
 from collections.abc import Hashable
-from fractions import Fraction
 from typing import Generic, TypeVar
 
 from planner.model import Atom, Number
 from planner.policies.decision import Hoping
 from planner.policies.lao_star import Check
-from planner.policies.markov_decision_process import Left, Process
+from planner.policies.markov_decision_process import Process
 from planner.task.ground_task import State
 
 More = TypeVar("More", bound=Hashable)
@@ -78,10 +77,6 @@ class LayeredProcess(Process, Generic[More]):
         """Return the sum of the utilities of the wishes that `state` fulfils."""
         return self.base.utility(self.inner(state))
 
-    def metric_change(self, state: State) -> Fraction:
-        """Return what the final values of the fluents in `state` add to the cost."""
-        return self.base.metric_change(self.inner(state))
-
     def end_price(self, state: State) -> float:
         """Return the price of ending in `state`."""
         return self.base.end_price(self.inner(state))
@@ -89,14 +84,6 @@ class LayeredProcess(Process, Generic[More]):
     def least_end_price(self, state: State) -> float:
         """Return a lower bound of the prices of all ends after `state`."""
         return self.base.least_end_price(self.inner(state))
-
-    def affords(self, left: Left, state: State) -> bool:
-        """Return whether what is `left` of the budget on the cost allows for the metric in `state`."""
-        return self.base.affords(left, self.inner(state))
-
-    def amounts_left(self, state: State, left: Left) -> dict[str, Number]:
-        """Return what is left of each budget in `state`, in the units of the problem."""
-        return self.base.amounts_left(self.inner(state), left)
 
     def make_hopes(self, _check: Check) -> Hoping | None:
         """Return lower bounds for states; None without any."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from decimal import Decimal
-from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
 
@@ -21,11 +20,11 @@ from planner.compilations.passes import compile_away
 from planner.compilations.trajectory_constraints import MARK, compile_constraints, is_monitor
 from planner.grounding.allowances import find_allowances
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
-from planner.model import COST, TRUE, Action, Atom, Goal, Not, Number, Problem, When
-from planner.model.arithmetic import Exact, as_number, exact_value
+from planner.model import TRUE, Action, Atom, Goal, Not, Number, Problem, When
+from planner.model.arithmetic import Exact
 from planner.model.constructs import Construct
 from planner.model.formulas import conjunction, conjuncts
-from planner.plan import Step, exact, exact_sum
+from planner.plan import Step, exact
 from planner.policies.metric_prices import EndPrices
 from planner.semantics.simulation import Simulation
 from planner.task.ground_task import ConditionalEffect, GroundAction, State, Task
@@ -42,17 +41,16 @@ Left = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """The budgets, that on the cost first: their names, resolutions and amounts, and the amounts that actions use."""
+    """The budgets: their names, resolutions and amounts, and the amounts that actions use.
+
+    The first one `is_charged` if it limits the cost that policies minimise.
+    """
 
     names: tuple[str, ...] = ()
     resolutions: tuple[int, ...] = ()
     full: Left = ()
     amounts: tuple[Left, ...] = ()
-
-    @property
-    def limits_cost(self) -> bool:
-        """Whether the first budget is that on the cost."""
-        return self.names[:1] == (COST,)
+    is_charged: bool = False
 
     @classmethod
     def of(cls, problem: Problem, task: Task) -> Purse:
@@ -65,6 +63,7 @@ class Purse:
             tuple([each.resolution for each in kept]),
             tuple([each.most for each in kept]),
             tuple(zip(*[each.uses for each in kept], strict=True)),
+            kept[0].is_charged,
         )
 
     def after(self, action: int, left: Left) -> Left | None:
@@ -322,18 +321,6 @@ class Process:
         """Return the rest of the budgets after `choice`, the same for all outcomes; None where it exceeds one."""
         return self.purse.after(self.choices[choice].branches[0][1], left) if left else left
 
-    def affords(self, left: Left, state: State) -> bool:
-        """Return whether what is `left` of the budget on the cost allows for the metric in `state`."""
-        if self.ends is None or not self.purse.limits_cost:
-            return True
-        return self.metric_change(state) * self.purse.resolutions[0] <= left[0] * self.task.resolution
-
-    def metric_change(self, state: State) -> Fraction:
-        """Return what the final values of the fluents in `state` add to the cost, in units of the task's resolution."""
-        if self.ends is None or self.numeric is None:
-            return Fraction(0)
-        return self.ends.price(self.numeric.values(state)) + self.ends.offset
-
     def end_price(self, state: State) -> float:
         """Return the price of ending in `state`, in units of the task's resolution, less `offset`."""
         if self.ends is None or self.numeric is None:
@@ -361,14 +348,6 @@ class Process:
         before = self.end_price(state)
         after = sum([share * (self.end_price(other) - before) for share, other in self.outcomes(state, choice)])
         return self.charge(state, choice) + after
-
-    def amounts_left(self, state: State, left: Left) -> dict[str, Number]:
-        """Return what is left of each budget in `state`, in the units of the problem."""
-        amounts = self.purse.as_amounts(left)
-        if self.ends is not None and self.purse.limits_cost:
-            spent = as_number(exact_value(self.metric_change(state) / self.task.resolution))
-            amounts[COST] = exact_sum([amounts[COST], -(spent or 0)])
-        return amounts
 
     def is_goal(self, state: State) -> bool:
         """Return whether the hard goal holds in `state`."""
@@ -445,10 +424,7 @@ class Graph:
         for choice in choices:
             rest = process.left_after(choice, left)
             if rest is not None:
-                found_states = process.outcomes(state, choice)
-                if not all(process.affords(rest, each) for _, each in found_states):
-                    continue
-                after = [(share, self.node(each, rest)) for share, each in found_states]
+                after = [(share, self.node(each, rest)) for share, each in process.outcomes(state, choice)]
                 if len(after) > 1 or after[0][1] != number:
                     found.append(Option(choice, process.charge(state, choice), tuple(after)))
         self.options[number] = [*found, *([self.aim.hope(state, left)] if hopeful else [])]

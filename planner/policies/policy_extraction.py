@@ -112,7 +112,7 @@ def _node(graph: Graph, node: int, option: Option | None, number: dict[int, int]
         _step(process, state, option),
         tuple([branch_to(*branch) for branch in sorted(branches, key=lambda branch: -branch[0])]),
         process.is_goal(state),
-        process.amounts_left(state, graph.left[node]),
+        process.purse.as_amounts(graph.left[node]),
         names.unknown(state),
         None if option is None or not option.branches else process.supposed.get(option.choice),
         process.values(state),

@@ -22,7 +22,6 @@ from planner.jit.arrays import empty_index, index, reals, words, zeros
 from planner.jit.common_kernel import DONE, EXHAUSTED, FULL, INFINITE, NOTHING
 from planner.jit.library import Call
 from planner.limits import never, read_clock
-from planner.model import COST
 from planner.policies import value_iteration_kernel as kernel
 from planner.policies.decision import FINE, IMPOSSIBLE, Aim, average_costs, guide
 from planner.policies.lao_star import Bounds, Check
@@ -84,7 +83,7 @@ class ProcessBoard:
         number[slot.PENDING] = NO_NODE
         number[slot.KIND] = KINDS[guide(process.task)]
         number[slot.BUDGETS] = len(process.purse.names)
-        number[slot.LUCKY] = int(COST in process.purse.names)
+        number[slot.LUCKY] = int(process.purse.is_charged)
         number[slot.REWARDS] = self.aim.rewards
         number[slot.WIDE] = WIDE
         number[slot.MOST_BRANCHES] = max([len(choice.branches) for choice in process.choices], default=1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
-from planner.compilations.budgets import limits_cost, without_budgets
+from planner.compilations.budgets import without_budgets
 from planner.compilations.determinization import (
     ROUNDING,
     OutcomeOf,
@@ -154,7 +154,7 @@ def ground_process(
                 if action.step.action not in asked.judges
             ]
             numeric = replace(numeric, task=task, changes=kept)
-            if not by_ends and not limits_cost(problem):
+            if not by_ends:
                 numeric = move_prices(numeric)
             bare = [action.cost * (numeric.task.resolution // task.resolution) for action in task.actions]
             task = numeric.task

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
-from fractions import Fraction
 
 from planner.compilations.determinization import ROUNDING, determinize, outcome_probabilities
 from planner.grounding.action_tables import common_resolution, make_cost_function, make_use_function
@@ -166,10 +165,6 @@ class TimedProcess(LayeredProcess[Clock]):
         """Return the rest of the budgets after `choice`; None where it exceeds one."""
         return self.purse.after(choice, left) if left else left
 
-    def amounts_left(self, _state: State, left: Left) -> dict[str, Number]:
-        """Return what is left of each budget in `state`, in the units of the problem."""
-        return self.purse.as_amounts(left)
-
     def _finish(self, state: State) -> tuple[State, bool, Number] | None:
         if state not in self._ends:
             self._ends[state] = self._turns.finish(self._engine, self.inner(state), self.more(state))
@@ -191,14 +186,6 @@ class TimedProcess(LayeredProcess[Clock]):
         if ended is None:
             return self.base.end_price(self.inner(state))
         return self.base.end_price(ended[0]) + float(ended[2] * self._resolution)
-
-    def metric_change(self, _state: State) -> Fraction:
-        """Return nothing: no budget is on the metric in time."""
-        return Fraction(0)
-
-    def affords(self, _left: Left, _state: State) -> bool:
-        """Return True: budgets are on what steps use alone."""
-        return True
 
     def time(self, state: State) -> Number | None:
         """Return when the next step can begin in `state`; None where time does not matter any more."""

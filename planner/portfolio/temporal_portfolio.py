@@ -15,7 +15,6 @@ from math import floor
 from random import Random
 
 from planner.compilations import Claim, Compiled
-from planner.compilations.budgets import name_refused_budget
 from planner.compilations.driver import Driver
 from planner.compilations.duration_choices import choose_durations
 from planner.errors import UnsupportedError
@@ -125,9 +124,6 @@ def refuse_in_time(problem: Problem, options: SolveOptions) -> Result | None:
     }
     found = next((what for what, there in refused.items() if there), None)
     found = found or next(iter(name_refused(problem, Service.TIME)), None)
-    budget = name_refused_budget(problem)
-    if budget and found is None:
-        return unsupported_result(budget)
     return None if found is None else unsupported_result(f"{found} in a problem in time")
 
 

@@ -10,7 +10,7 @@ from planner.compilations.budgets import without_budgets
 from planner.compilations.passes import compile_away
 from planner.lightweight import replace
 from planner.limits import Limits
-from planner.model import COST, Atom, Number, Problem
+from planner.model import Atom, Number, Problem
 from planner.model.constructs import Construct
 from planner.model.domain import creates_objects
 from planner.model.problem import NumericMetric
@@ -19,8 +19,9 @@ from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step, StoppedBy, Supposition, exact_sum
 from planner.repair.forbidden_steps import actions_of, forbid_actions
 from planner.repair.repair_search import add_spare_objects
-from planner.semantics.simulation import Simulation
+from planner.semantics.simulation import Simulation, bind_parameters
 from planner.semantics.spending import add_up, has_budgets, is_overdrawn, subtract
+from planner.semantics.step_effects import spending_of
 from planner.validation.validate import check_steps
 from planner.validation.verdict import Verdict
 
@@ -38,8 +39,8 @@ def sum_costs(problem: Problem, steps: Iterable[Step]) -> dict[str, Number]:
     """Return how much `steps`, which fit `problem`, use of each of its budgets."""
     if not has_budgets(problem):
         return {}
-    simulation = Simulation(problem)
-    return add_up(problem, [simulation.uses(step) | {COST: simulation.cost(step)} for step in steps])
+    pairs = [(problem.domain.actions[step.action], step) for step in steps]
+    return add_up(problem, [spending_of(problem, action, bind_parameters(action, step)) for action, step in pairs])
 
 
 def subtract_costs(problem: Problem, steps: Iterable[Step]) -> Problem:

@@ -36,6 +36,7 @@ from planner.semantics.step_effects import (
     StepCompiler,
     compute_changes,
     find_numeric_effects,
+    spending_of,
     staleness_of,
     tests_pass,
     uses_of,
@@ -403,6 +404,10 @@ class Simulation:
         """Return how much `step`, an instance of an action, uses of each resource. Raises as `cost` does."""
         action = self.problem.domain.actions[step.action]
         return uses_of(self.problem, action, self._compile(step).binding) if action.uses else {}
+
+    def spending(self, step: Step) -> dict[str, Number]:
+        """Return what budgets count of `step`, an instance of an action. Raises as `cost` does."""
+        return spending_of(self.problem, self.problem.domain.actions[step.action], self._compile(step).binding)
 
     def _compile(self, step: Step) -> CompiledStep:
         compiled = self.rules.compile_step(step)

@@ -16,7 +16,7 @@ from planner.model.actions import Action, CostFunction, CostTerm, NumericEffect,
 from planner.model.arithmetic import evaluate_static
 from planner.model.domain import DomainModel, Predicate, cache_per_domain
 from planner.model.formulas import OPEN, Arithmetic, Atom, Number, is_variable
-from planner.model.problem import Metric, Problem
+from planner.model.problem import COST, Metric, Problem
 from planner.plan import exact_sum
 from planner.semantics.axioms import World
 from planner.semantics.condition_solver import All, Binding, Compiler, Condition, Domains, Lookup, Row, State, Universe
@@ -158,6 +158,14 @@ def uses_of(problem: Problem, action: Action, binding: Binding) -> dict[str, Num
         resource: exact_sum(_evaluate_term(problem, term, binding, f"use of {resource}") for term in terms)
         for resource, terms in action.uses.items()
     }
+
+
+def spending_of(problem: Problem, action: Action, binding: Binding) -> dict[str, Number]:
+    """Return what budgets count of a step: its use of each resource, and the cost that its action states.
+
+    Raises as `cost_of` does.
+    """
+    return {**uses_of(problem, action, binding), COST: cost_of(problem, action, binding)}
 
 
 def _evaluate_term(problem: Problem, term: CostTerm, binding: Binding, what: str) -> Number:

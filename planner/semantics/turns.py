@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from planner.errors import PlanError, UnsupportedError
 from planner.lightweight import Any, Final, Protocol, dataclass, replace
-from planner.model import COST, Action, Atom, Formula, Not, Number, Predicate, Problem
+from planner.model import Action, Atom, Formula, Not, Number, Predicate, Problem
 from planner.model.actions import DurationRange
 from planner.model.constructs import CONSTRAINED, Construct, has
 from planner.model.domain import DomainModel
@@ -93,9 +93,6 @@ def refused_in_turn(problem: Problem) -> tuple[str, str] | None:
         return "facts declared unknown in a problem in time", "state which of them hold, or leave the times out"
     if has(problem, *CONSTRAINED):
         return "constraints in a problem in time", "let actions require what must hold, or leave the times out"
-    if isinstance(problem.metric, NumericMetric) and COST in problem.budgets:
-        what = f"a budget on the cost beside the metric '{problem.metric}' in a problem in time"
-        return what, "limit a resource that the steps use"
     return None
 
 

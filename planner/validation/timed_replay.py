@@ -17,7 +17,7 @@ from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import DURATION
 from planner.model.arithmetic import exact_value
 from planner.model.formulas import Arithmetic, Atom, Comparison, Formula, Number, conjuncts, functions_in
-from planner.model.problem import COST, NumericMetric, Problem
+from planner.model.problem import NumericMetric, Problem
 from planner.model.timing import TOTAL_TIME
 from planner.plan import Plan, Step, StepTime, exact, exact_sum, name_as_written
 from planner.semantics.constraint_monitors import TimedMonitors
@@ -25,8 +25,8 @@ from planner.semantics.durations import SEPARATION, duration_of
 from planner.semantics.numeric_state import change_of_metric, charge_time
 from planner.semantics.simulation import ChangeHistory, Objection, Simulation, bind_parameters
 from planner.semantics.snap_actions import SnapProblem, free_name, make_snap_problem, name_as_declared
-from planner.semantics.spending import describe_exceeded
-from planner.semantics.step_effects import Changes, cost_of, uses_of
+from planner.semantics.spending import Amounts, add_up, describe_exceeded
+from planner.semantics.step_effects import Changes, cost_of, spending_of
 from planner.semantics.undefined_values import describe_undefined
 from planner.validation.verdict import Verdict
 
@@ -96,7 +96,7 @@ class TimedReplay:
         self._running: dict[int, Step] = {}
         self._reached: dict[int, Number] = {}
         self._costs: list[Number] = [0] * len(self._steps)
-        self._uses: dict[str, list[Number]] = {}
+        self._spent: list[Amounts] = []
         self._event_cost: Number = 0
         self._replayed: list[Happening] = []
         self._monitors = TimedMonitors(problem.constraints, self.simulation) if problem.constraints else None
@@ -121,7 +121,7 @@ class TimedReplay:
             fault = check()
             if fault is not None:
                 return replace(fault, cost=cost)
-        broken = "; ".join([*self._describe_lateness(), *self._describe_exceeded_budgets(cost)])
+        broken = "; ".join([*self._describe_lateness(), *self._describe_exceeded_budgets()])
         if broken:
             return Verdict(valid=False, cost=cost, reason=broken)
         if claimed is not None and claimed != cost:
@@ -333,9 +333,8 @@ class TimedReplay:
                 reached = "never" if when is None else f"at {when}"
                 yield f"{due.condition} is due by {due.by}, and it is reached {reached}"
 
-    def _describe_exceeded_budgets(self, cost: Number) -> Iterator[str]:
-        uses = {name: exact_sum(amounts) for name, amounts in self._uses.items()}
-        yield from describe_exceeded(self.problem, {**uses, COST: cost})
+    def _describe_exceeded_budgets(self) -> Iterator[str]:
+        yield from describe_exceeded(self.problem, add_up(self.problem, self._spent))
 
     def price(self) -> Plan:
         """Return the replayed plan with the costs of its steps, and what the metric charges for its times."""
@@ -363,8 +362,7 @@ class TimedReplay:
             action = problem.domain.actions[step.action]
             binding = bind_parameters(action, step)
             cost = cost_of(problem, action, binding)
-            for name, used in uses_of(problem, action, binding).items():
-                self._uses.setdefault(name, []).append(used)
+            self._spent.append(spending_of(problem, action, binding))
         if isinstance(problem.metric, NumericMetric):
             changes = simulation.numbers(happening.step)
             cost = change_of_metric(problem.metric, simulation.world.state.values, changes, cost)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, PlanError, kind_of
 from planner.lightweight import Any, replace
-from planner.model import COST, Atom, Constraint, Formula, Number, Problem, SoftGoal
+from planner.model import Atom, Constraint, Formula, Number, Problem, SoftGoal
 from planner.model.domain import creates_objects
 from planner.model.formulas import conjuncts, substitute
 from planner.model.problem import NumericMetric, find_constraint_on_unknown, is_numeric, is_temporal
@@ -23,7 +23,7 @@ from planner.plan import Plan, Step, Supposition, exact_sum, name_as_written
 from planner.problem_kinds import is_other_problem, resolve_problem, service_of
 from planner.semantics.constraint_monitors import ConstraintMonitors
 from planner.semantics.simulation import ChangeHistory, Objection, Simulation
-from planner.semantics.spending import describe_exceeded
+from planner.semantics.spending import add_up, describe_exceeded
 from planner.semantics.step_effects import Changes
 from planner.validation.verdict import Verdict
 
@@ -31,7 +31,8 @@ from planner.validation.verdict import Verdict
 class Replay:
     """Applies a plan step by step, and judges each step and the end of the plan.
 
-    `simulation` has the state after the steps so far. A replay also records costs, resources, changes and constraints.
+    `simulation` has the state after the steps so far. A replay also records costs, changes, constraints and what
+    budgets count.
     """
 
     def __init__(self, problem: Problem, start: Simulation | None = None) -> None:
@@ -39,7 +40,7 @@ class Replay:
         self._monitors = ConstraintMonitors(self.simulation)
         self.chronicle = ChangeHistory(problem.domain.derived, self.simulation.world.state.values)
         self._costs: list[Number] = []
-        self._uses: list[dict[str, Number]] = []
+        self._spent: list[dict[str, Number]] = []
         self._latest: Step | None = None
 
     @property
@@ -47,19 +48,13 @@ class Replay:
         """The exact cost of the steps so far."""
         return exact_sum(self._costs)
 
-    @property
-    def uses(self) -> dict[str, Number]:
-        """The use of each resource by the steps so far."""
-        names = dict.fromkeys(name for used in self._uses for name in used)
-        return {name: exact_sum(used.get(name, 0) for used in self._uses) for name in names}
-
     def find_objection(self, step: Step) -> Verdict | None:
         """Return a negative verdict if `step` is inapplicable, else None."""
         found = self.simulation.find_objection(step)
         if found is None:
             try:
                 self.simulation.cost(step)
-                self.simulation.uses(step)
+                self.simulation.spending(step)
             except InputError as error:
                 found = Objection(str(error))
         return None if found is None else self._make_rejection(step, found)
@@ -67,7 +62,7 @@ class Replay:
     def apply(self, step: Step) -> Changes:
         """Apply the applicable `step` and return its changes."""
         self._costs.append(self.simulation.cost(step))
-        self._uses.append(self.simulation.uses(step))
+        self._spent.append(self.simulation.spending(step))
         self._monitors.look(self.simulation, step)
         changes = self.simulation.apply(step)
         self._monitors.look(self.simulation)
@@ -123,7 +118,8 @@ class Replay:
         yield from self._monitors.forgone
 
     def _describe_exceeded_budgets(self) -> Iterator[str]:
-        yield from describe_exceeded(self.simulation.problem, {**self.uses, COST: self.cost})
+        problem = self.simulation.problem
+        yield from describe_exceeded(problem, add_up(problem, self._spent))
 
     def _find_unmet_goals(self) -> Iterator[Formula]:
         for part in conjuncts(self.simulation.problem.goal.hard):

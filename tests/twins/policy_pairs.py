@@ -86,9 +86,9 @@ def draw(rng: random.Random, wanted: int = 3) -> Tiny:
     if "metric" in features:
         features.add("numbers")
     if "time" in features:
-        features -= {"hard", "soft", "unknown", "deadline", "budget"}
-    if "metric" in features:  # a budget on the cost, and unknown facts, are refused there
-        features -= {"budget", "unknown"}
+        features -= {"hard", "soft", "unknown", "deadline"}
+    if "metric" in features:  # unknown facts are refused there
+        features -= {"unknown"}
     acts = [_draw_act(rng, number, features) for number in range(rng.randint(2, 3))]
     if "unknown" in features:
         acts.append(Act("look", cost=rng.randint(0, 1)))
@@ -376,16 +376,16 @@ class Twin:
         if open_ and state.known is None:
             worked = tiny.likely if open_[0] else 1 - tiny.likely
             wrong = replace(base, known=not open_[0])
-            outcomes.append((1 - worked, self._pay(wrong, state, price)))
+            outcomes.append((1 - worked, self._pay(wrong, state, act)))
             base = replace(base, known=open_[0])
         if act.risk:
-            outcomes.append((worked * act.risk, self._settle(self._pay(base, state, price))))
+            outcomes.append((worked * act.risk, self._settle(self._pay(base, state, act))))
         for share, adds, dels, change in act.ways:
             facts = state.facts - set(dels) | set(adds)
             ran = state.ran | {act.name} if any(other.after == act.name for other in tiny.acts) else state.ran
             after = replace(base, facts=facts, x=state.x + change, ran=ran, left=left)
             after = self._watch(after, facts, act.name)
-            after = self._settle(self._pay(after, state, price), timed[2], dels)
+            after = self._settle(self._pay(after, state, act), timed[2], dels)
             for chance, seen in self._look(after, act):
                 outcomes.append((worked * (1 - act.risk) * share * chance, seen))
         if any(after is None for _, after in outcomes):
@@ -404,16 +404,12 @@ class Twin:
             return self.tiny.weight * act.cost
         return act.cost
 
-    def _pay(self, after: Now, before: Now, price):
-        tiny = self.tiny
-        if tiny.budget is None:
+    def _pay(self, after: Now, before: Now, act: Act):
+        """Return the state with what was spent; None where that exceeds the budget on what actions say they cost."""
+        if self.tiny.budget is None:
             return after
-        if self._is_timed:
-            raise AssertionError("budgets on the cost are not drawn beside time")
-        spent = before.spent + price
-        if spent + (tiny.sign * (after.x - tiny.x) if tiny.sign else 0) > tiny.budget:
-            return None
-        return replace(after, spent=spent)
+        spent = before.spent + act.cost
+        return None if spent > self.tiny.budget else replace(after, spent=spent)
 
     def _spend_time(self, state: Now, act: Act):
         """Return the time after the step, what it costs, and its start; None where the step cannot be taken."""

@@ -35,7 +35,7 @@ from planner.model.formulas import (
     conjuncts,
     functions_in,
 )
-from planner.model.problem import COST, TOTAL_COST, Goal, Metric, NumericMetric, Problem, is_temporal
+from planner.model.problem import TOTAL_COST, Goal, Metric, NumericMetric, Problem, is_temporal
 from planner.model.timing import TimedEffect
 from planner.semantics.durations import SEPARATION
 from planner.semantics.snap_actions import SnapAction, SnapProblem, free_name, make_snap_problem, sum_of
@@ -87,10 +87,8 @@ def _refuse(problem: Problem, where: str) -> None:
     late = next((each for each in problem.due if each.weight is not None), None)
     uncertain = next((name for name, action in problem.domain.actions.items() if action.is_uncertain), None)
     following = next((name for name, action in problem.domain.actions.items() if action.after), None)
-    is_metric_cost = COST in problem.budgets and isinstance(problem.metric, NumericMetric)
     reasons = [
         (problem.constraints, "constraints beside time", _DOCUMENTS),
-        (is_metric_cost, f"a budget on the cost beside the metric '{problem.metric}'", "give a resource a budget"),
         (late, f"a price for lateness (of {late})", _DOCUMENTS),
         (uncertain, f"the outcomes or the risk of '{uncertain}' beside time", _DOCUMENTS),
         (following, f"'after' of '{following}' beside time", _DOCUMENTS),

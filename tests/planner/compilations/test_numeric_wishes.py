@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 from numeric_problems import TooManyStates, Unbounded, find_least_cost, random_numeric_problem
 
-from planner import Domain, Status, solve
+from planner import Domain, Plan, Status, Step, solve
 from planner.errors import ForethoughtError, UnsupportedError
 from planner.model import Comparison, Goal, Metric, NumericMetric, SoftGoal
 from planner.options import SolveOptions
@@ -78,10 +78,16 @@ def test_plans_keep_budgets(budget, cost):
     assert found.status is (Status.UNSOLVABLE if cost is None else Status.OPTIMAL)
 
 
-def test_a_budget_on_the_cost_beside_a_metric_of_numbers_is_refused():
-    found = solve(within({"cost": 20}, metric="minimize 2 * fuel"))
-    assert found.status is Status.UNSUPPORTED
-    assert "a budget on the cost beside the metric" in found.reason
+@pytest.mark.parametrize(("budget", "most"), [(5, 12), (4, 10), (2, 10), (1, None)])
+def test_a_budget_on_the_cost_beside_a_metric_of_numbers_counts_what_actions_cost(budget, most):
+    problem = within({"cost": budget}, metric="maximize fuel")  # two gulps and a sip fill it up
+    found = solve(problem)
+    assert found.status is (Status.UNSOLVABLE if most is None else Status.OPTIMAL)
+    assert found.cost == (most and -most)
+    too_much = Plan(tuple([Step(name, ()) for name in ("gulp", "gulp", "sip")]), problem)
+    verdict = check_steps(problem, too_much.steps)
+    assert verdict.valid is (budget >= 5)
+    assert verdict.valid or verdict.reason == f"the plan costs 5, and the budget is {budget}"
 
 
 def test_budgets_that_are_not_sums_of_terms_are_refused_by_name():

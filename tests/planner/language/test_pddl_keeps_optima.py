@@ -116,11 +116,16 @@ def test_bounds_that_no_text_can_carry_are_refused_by_name() -> None:
     text = text.replace("?duration", "1")
     with pytest.raises(UnsupportedError, match="the change 'level := 9' at 5, which leaves the bounds"):
         export(read_only_problem(text + 'timed: {5: "level := 9"}'))
-    budget = CHARGE.replace("RISE", "+= 1").replace("FALL", "-= 1").replace("LOW", "0").replace("HIGH", "8")
-    with pytest.raises(UnsupportedError, match="a budget on the cost beside the metric"):
-        export(read_only_problem(budget + "budgets: {cost: 3}"))
     kept = read_back(export(read_only_problem(text + 'timed: {5: "level := 8"}')))
     assert solve(kept, mode="first", time_limit=60).has_plan
+
+
+@pytest.mark.parametrize(("budget", "is_enough"), [(5, True), (4, False)])
+def test_a_budget_on_the_cost_beside_the_makespan_is_kept(budget: int, *, is_enough: bool) -> None:
+    text = CHARGE.replace("RISE", "+= 1").replace("FALL", "-= 1").replace("LOW", "0").replace("HIGH", "8")
+    problem = read_only_problem(text + f"budgets: {{cost: {budget}}}")
+    for each in (problem, read_back(export(problem))):
+        assert solve(each, mode="first", time_limit=20 if is_enough else 1).has_plan is is_enough
 
 
 def drawn(seed: int) -> Problem:

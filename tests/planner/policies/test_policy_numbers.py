@@ -97,11 +97,17 @@ def test_budgets_hold_in_all_executions_beside_numbers(search: str | None) -> No
     assert (found.policy.success, found.policy.cost) == (0.875, 2.75)
 
 
-def test_a_budget_on_the_cost_beside_a_metric_of_numbers_is_refused() -> None:
-    found = decide(replace(pump(6), metric=NumericMetric(WATER), budgets={"cost": 4}))
-    assert found.status is Status.UNSUPPORTED
-    assert "a budget on the cost beside the metric" in found.reason
-    assert "`uses`" in found.reason
+@pytest.mark.parametrize("search", [None, "lao", "vi", "mcts"])
+@pytest.mark.parametrize(("budget", "success"), [(3, 0.875), (4, 1)])
+def test_a_budget_on_the_cost_beside_a_metric_counts_what_actions_cost(
+    search: str | None, budget: int, success: float
+) -> None:
+    problem = replace(pump(), metric=NumericMetric(WATER), budgets={"cost": budget})
+    found = decide(problem, search=search)
+    assert found.status is Status.OPTIMAL
+    assert found.validated
+    assert found.policy.success == success
+    assert evaluate(problem, found.policy).success == success
 
 
 def test_a_metric_without_bounds_is_searched_through_or_refused() -> None:
