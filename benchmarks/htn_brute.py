@@ -92,7 +92,7 @@ class World:
         if self.watches[state].broken or self.states[state].find_objection(step) is not None:
             return None
         step = Step(action.predicate, action.args, self.states[state].cost(step))
-        uses = {**self.states[state].uses(step), "cost": step.cost}
+        uses = self.states[state].spending(step)
         budgets = self.problem.classical.budgets
         spent = tuple([had + uses.get(name, 0) for had, name in zip(self.spent[state], budgets, strict=True)])
         if any(had > most for had, most in zip(spent, budgets.values(), strict=True)):

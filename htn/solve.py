@@ -64,8 +64,13 @@ def answer(problem: HtnProblem, options: SolveOptions) -> Result:
         compiled = compile_away(problem, *CONSTRAINED, *bounded)
     except UnsupportedError as error:
         return unsupported_result(error.construct, error.hint)
+    limits = options.limits()
     incumbent = HtnIncumbent(problem, options)
     found = incumbent.run_within_limits(lambda: _ground_and_search(compiled, incumbent, options))
+    if found.plan is not None and STATE_PRICES in found.reason and options.mode != "first":
+        from htn.compilations.metric_rounds import improve_by_rounds
+
+        found = improve_by_rounds(problem, replace(found, reason=STATE_PRICES), options.within(limits), answer)
     return weaken_to_intended(problem.classical.domain, found)
 
 

@@ -76,15 +76,18 @@ def _add_uses(action: Action, problem: Problem) -> Action:
     cost = _cost_of(action, problem)
     used = {name: cost if name == COST else action.uses.get(name, ()) for name in problem.budgets}
     added = [
-        NumericEffect(Atom(f"{USED}{name}"), "+=", _sum(terms, action, name)) for name, terms in used.items() if terms
+        NumericEffect(Atom(f"{USED}{name}"), "+=", sum_terms(terms, action, f"use of {name}"))
+        for name, terms in used.items()
+        if terms
     ]
     return replace(action, numbers=(*action.numbers, *added)) if added else action
 
 
-def _sum(terms: tuple[CostTerm, ...], action: Action, name: str) -> Expression:
+def sum_terms(terms: tuple[CostTerm, ...], action: Action, what: str) -> Expression:
+    """Return the sum of `terms`, of which there is one or more; raises `UnsupportedError` for what Python computes."""
     parts: list[Expression] = []
     for term in terms:
         if isinstance(term, CostFunction):
-            raise UnsupportedError(f"the use of {name} by '{action.name}', which Python computes, beside numbers")
+            raise UnsupportedError(f"the {what} by '{action.name}', which Python computes, beside numbers")
         parts.append(term)
     return parts[0] if len(parts) == 1 else Arithmetic("+", tuple(parts))

@@ -114,7 +114,7 @@ def add_running(snap: SnapProblem, deadlines: Sequence[GoalDeadline]) -> Problem
         actions[event] = replace(action, requires=fact, provides=(*action.provides, Not(fact)))
     goal = [*conjuncts(snap.problem.goal.hard)]
     for place, due in enumerate(deadlines):
-        is_open, met = Atom(f"deadline {place} is open"), Atom(meeting_fact(place))
+        is_open, met = opening(place), Atom(meeting_fact(place))
         predicates |= {each.predicate: Predicate(each.predicate) for each in (is_open, met)}
         name = meeting(place)
         reached = conjunction([*conjuncts(due.condition), is_open, Not(met)])
@@ -139,6 +139,11 @@ def meeting(place: int) -> str:
 def meeting_fact(place: int) -> str:
     """Return the predicate that says that deadline `place` is met."""
     return f"deadline {place} is met"
+
+
+def opening(place: int) -> Atom:
+    """Return the fact that deadline `place` may still be met."""
+    return Atom(f"deadline {place} is open")
 
 
 def find_meetings(problem: Problem, task: TemporalTask) -> dict[int, int]:

@@ -43,7 +43,7 @@ from planner.portfolio.timed_incumbent import NO_PROOF, TimedIncumbent
 from planner.portfolio.timed_searches import (
     PROOF_ACTIONS,
     EpochSearch,
-    MakespanProof,
+    TimedProof,
     complete_happenings,
     read_happenings,
     seconds_of,
@@ -213,7 +213,7 @@ class _TemporalPortfolio:
     rates: Rates | None = None
     seconds: Number = 0
     """The least makespan, by the critical path."""
-    open: list[EpochSearch | MakespanProof] = field(default_factory=list)
+    open: list[EpochSearch | TimedProof] = field(default_factory=list)
     """The searches that are to be closed."""
 
     def run(self) -> Result:
@@ -348,7 +348,7 @@ class _TemporalPortfolio:
 
             entries = library.load_or_plain()
             found["decision epochs"] = self._search_epochs(task, space, entries)
-        proof = None if self.best.is_partial else MakespanProof.of(self.best, plain)
+        proof = None if self.best.is_partial else TimedProof.of(self.best, plain)
         if proof is not None and self.best.options.mode != "first":
             self.open.append(proof)
             found["proof"] = proof.turns()

@@ -19,6 +19,7 @@ from planner.scheduling.happening_schedule import END, EVENT, START, Moment
 from planner.search.search_run import Run
 from planner.search.temporal_astar import TemporalAstar, schedule_trace
 from planner.search.temporal_happenings import Happening, HappeningRules, find_rules
+from planner.search.temporal_prices import find_tariff
 from planner.search.temporal_search_compiled import TemporalBestFirst
 from planner.semantics.durations import SEPARATION
 from planner.semantics.snap_actions import SnapProblem
@@ -76,12 +77,16 @@ class EpochSearch:
 
 
 @dataclass(slots=True)
-class MakespanProof:
-    """A* for the least makespan of `best`, which takes its plan, its bound, and that there is no plan."""
+class TimedProof:
+    """A* for the least price of `best`, which takes its plan, its bound, and that there is no plan.
+
+    Where the price is not known to it, it `is_priced` not: it looks for the least makespan, and bounds nothing.
+    """
 
     best: TimedIncumbent
     task: TemporalTask
     rules: HappeningRules
+    is_priced: bool
     search: TemporalAstar = field(init=False)
     is_open: bool = True
     run: Run = field(default_factory=Run)
@@ -95,12 +100,14 @@ class MakespanProof:
             self.search.limit = int(deadline * self.task.resolution) + 1
 
     @classmethod
-    def of(cls, best: TimedIncumbent, task: TemporalTask) -> MakespanProof | None:
+    def of(cls, best: TimedIncumbent, task: TemporalTask) -> TimedProof | None:
         """Return the search for `task`; None where it is large, or it is not told exactly what waits for what."""
         if len(task.source.task.actions) > PROOF_ACTIONS:
             return None
-        rules = find_rules(best.problem, best.snap, task)
-        return None if rules is None else cls(best, task, rules)
+        tariff = find_tariff(best.problem, best.snap)
+        priced = None if tariff is None else find_rules(best.problem, best.snap, task, tariff)
+        rules = find_rules(best.problem, best.snap, task) if priced is None else priced
+        return None if rules is None else cls(best, task, rules, rules is priced)
 
     def close(self) -> None:
         """End the search; its memory is given back at once."""
@@ -116,21 +123,21 @@ class MakespanProof:
     def advance(self) -> None:
         """Search for a moment."""
         best, search = self.best, self.search
-        if best.is_timed and best.plan is not None and best.plan.makespan is not None:
-            search.limit = min(search.limit, ceil(Fraction(best.plan.makespan) * self.task.resolution))
+        if self.is_priced and best.plan is not None:
+            search.most = min(search.most, ceil(Fraction(best.plan.cost) * self.rules.scale))
         expanded = self.run.expanded
         if next(self.steps, self) is self:
             self.is_open = False
         best.run.expanded += self.run.expanded - expanded
-        if best.is_timed and best.bound is not None and search.bound < INFINITY:
-            bound = as_number(exact_value(Fraction(search.bound, self.task.resolution)))
+        if self.is_priced and search.bound < INFINITY:
+            bound = as_number(exact_value(Fraction(search.bound, self.rules.scale)))
             if bound is not None and self.is_open | search.is_complete:
-                best.bound = max(best.bound, bound)
+                best.raise_bound(bound)
         if search.is_complete and search.found is None:
             best.no_plan = best.plan is None
 
-    def _take(self, trace: list[tuple[Happening, int]], ticks: int) -> None:
-        """Take the plan of `trace`, which ends at tick `ticks`; give up where it does not replay."""
+    def _take(self, trace: list[tuple[Happening, int]], price: int) -> None:
+        """Take the plan of `trace`, which has this `price`; give up where it does not replay."""
         best, resolution = self.best, self.task.resolution
         starts = {moments.start: name for name, moments in best.snap.actions.items()}
         steps: list[Step] = []
@@ -140,7 +147,8 @@ class MakespanProof:
             steps.append(Step(starts[step.action], step.arguments))
             times.append(StepTime(seconds_of(each.start, resolution), seconds_of(each.end - each.start, resolution)))
         plan = price_plan(Plan(tuple(steps), best.problem, times=tuple(times)))
-        if not check_steps(best.problem, plan).valid or Fraction(plan.makespan or 0) * resolution != ticks:
+        paid = Fraction(plan.cost) * self.rules.scale if self.is_priced else Fraction(plan.makespan or 0) * resolution
+        if not check_steps(best.problem, plan).valid or paid != price:
             self.is_open = self.search.is_complete = False
             return
         best.take(plan, "proof")

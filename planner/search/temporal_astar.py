@@ -1,4 +1,4 @@
-"""A* for the least makespan, with proofs: sequences of happenings, whose least times follow from a temporal network.
+"""A* for the least price, with proofs: sequences of happenings, whose least times follow from a temporal network.
 
 A state has facts, values, the steps that run, and what is known of its times: the least distance to each stamp (see
 `planner.search.temporal_happenings`) from the beginning, and from the start of each running step whose end may have to
@@ -10,8 +10,12 @@ Decision epochs are complete where no end may have to wait: then each happening 
 predecessors allow, happenings are taken in the order of their times, and states that differ in what lies behind them
 are one. Elsewhere any order is taken that the stamps allow.
 
-Of two states with the same facts, values and running steps, one dominates the other if no distance of it is greater.
-The heuristic is the critical path of the relaxation from the state, its running steps included.
+Of two states with the same facts, values and running steps, one dominates the other if no distance of it is greater,
+and it costs no more. The heuristic is the critical path of the relaxation from the state, its running steps included,
+and the costs by h_max where steps have prices.
+
+A deadline of a goal is met once the goal holds in a state that may come in time. Where ends may have to wait, the state
+may come later than that: then a plan may be found that is none.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from heapq import heappop, heappush
 
 from planner.lightweight import Final, dataclass, field
 from planner.search.search_run import Run
-from planner.search.temporal_happenings import Happening, HappeningRules, Span
+from planner.search.temporal_happenings import Happening, HappeningRules, Meeting, Span
 from planner.task.ground_task import INFINITY
 from planner.task.numeric_task import NumericTask
 
@@ -59,21 +63,26 @@ class Node:
     """The place in `running` of the step that the happening ended."""
     is_open: bool = True
     depth: int = 0
-    cost: int = 0
+    paid: int = 0
+    """What the happenings cost, in the units of the rules."""
+    ticks: int = 0
+    """The least tick at which a plan through the state may end."""
+    price: int = 0
 
 
 @dataclass(slots=True)
 class TemporalAstar:
-    """A* over the happenings of `rules`; plans end before `limit`, a tick.
+    """A* over the happenings of `rules`; plans end before `limit`, a tick, and cost less than `most`.
 
-    `bound` is the least tick at which a plan may end; once the search `is_complete`, it is proved. `take` is told the
-    happenings of each plan that is found, with the tick at which it ends.
+    No plan costs less than `bound`; once the search `is_complete`, it is proved. Both are in the units of the rules.
+    `take` is told the happenings of the plan that is found, with its price.
     """
 
     rules: HappeningRules
     separation: int
     take: Callable[[list[tuple[Happening, int]], int], None]
     limit: int = INFINITY
+    most: int = INFINITY
     bound: int = 0
     is_complete: bool = False
     found: int | None = None
@@ -82,6 +91,7 @@ class TemporalAstar:
     _known: dict[tuple[object, ...], list[Node]] = field(default_factory=dict)
     _count: int = 0
     _path: _CriticalPath = field(init=False)
+    _costs: _CheapestPath | None = field(init=False)
     _goal: int = 0
 
     def __post_init__(self) -> None:
@@ -91,6 +101,7 @@ class TemporalAstar:
         ):
             self.is_fixed = False  # a step may take what is left within a separation of another one that gives
         self._path = _CriticalPath(self.rules, self.separation)
+        self._costs = _CheapestPath(self.rules) if any(start.price for start in self.rules.starts) else None
         source = self.rules.task.source
         initial = sum(1 << fact for fact in source.task.initial)
         values = tuple([each.initial for each in source.variables])
@@ -104,17 +115,16 @@ class TemporalAstar:
         """Search, with a pause after each `pace` successors, until the proof."""
         since = 0
         while self._queue:
-            cost, _, _, node = heappop(self._queue)
-            self.bound = max(self.bound, min(cost, self.limit))
-            if cost >= self.limit:
+            price, _, _, node = heappop(self._queue)
+            self.bound = max(self.bound, min(price, self.most))
+            if price >= self.most:
                 break
             if not node.is_open:
                 continue
             if not node.running and node.events == len(self.rules.events) and not self._goal & ~node.facts:
-                self.found = self.limit = node.rows[0][MAKESPAN]
+                self.found = self.bound = self.most = price
                 self.is_complete = True
-                self.bound = self.limit
-                self.take(_trace(node), self.limit)
+                self.take(_trace(node), price)
                 return
             run.expanded += 1
             for child in self._expand(node):
@@ -125,10 +135,14 @@ class TemporalAstar:
                     since = 0
                     yield
         self.is_complete = True
-        self.bound = self.limit
+        self.bound = self.most
 
     def _add(self, node: Node, run: Run | None = None) -> None:
-        """Queue `node`, unless another one dominates it or it leads to no plan before the limit."""
+        """Queue `node`, unless another one dominates it or it leads to no plan within the limits."""
+        if node.parent is not None and node.happening is not None:
+            node.paid = node.parent.paid + node.happening.price
+        if not self._meet(node):
+            return
         key: tuple[object, ...] = (node.facts, node.values, node.running, node.events)
         if self.is_fixed:
             row, last = node.rows[0], STAMPS + self.rules.stamps
@@ -139,20 +153,37 @@ class TemporalAstar:
                 key = (*key, node.now)
         known = self._known.setdefault(key, [])
         for other in known:
-            if _dominates(other.rows, node.rows):
+            if other.paid <= node.paid and _dominates(other.rows, node.rows):
                 return
         for other in known:
-            other.is_open = not _dominates(node.rows, other.rows)
+            other.is_open = not (node.paid <= other.paid and _dominates(node.rows, other.rows))
         known[:] = [other for other in known if other.is_open]
         known.append(node)
         if run is not None:
             run.evaluated += 1
-        node.cost = max(self._path.bound(node), node.parent.cost if node.parent else 0)
-        if node.cost >= self.limit:
+        node.ticks = max(self._path.bound(node), node.parent.ticks if node.parent else 0)
+        if node.ticks >= self.limit:
+            return
+        rest = 0 if self._costs is None else self._costs.bound(node)
+        price = self.rules.per_tick * node.ticks + self.rules.fixed + node.paid + rest
+        node.price = max(price, node.parent.price if node.parent else price)
+        if node.price >= self.most:
             return
         self._count += 1
         depth = node.depth if self.rules.may_overlap_itself else -node.depth
-        heappush(self._queue, (node.cost, depth, -self._count, node))
+        heappush(self._queue, (node.price, depth, -self._count, node))
+
+    def _meet(self, node: Node) -> bool:
+        """Note which deadlines are met in `node`; return False where one is over."""
+        for each in self.rules.meetings:
+            if node.facts & each.met:
+                continue
+            time = node.now if self.is_fixed else self._path.find_tick(node, each)
+            if time <= each.by and any(not need & ~node.facts for need in each.needs):
+                node.facts |= each.met
+            elif self.is_fixed and time > each.by:
+                return False
+        return True
 
     def _expand(self, node: Node) -> Iterator[Node]:
         """Yield what may happen next."""
@@ -471,50 +502,79 @@ def schedule_trace(rules: HappeningRules, trace: list[tuple[Happening, int]]) ->
     return [TimedAction(action, times[nodes[0]], times[nodes[-1]]) for action, nodes in zip(begun, steps, strict=True)]
 
 
+def find_added(happening: Happening, source: NumericTask) -> int:
+    """Return the facts that `happening` adds, as bits, with those of linear conditions that it may bring nearer."""
+    added = happening.adds
+    for condition in source.conditions:
+        weights = dict(condition.terms)
+        if any(
+            effect.variable in weights
+            and (not effect.additive or effect.terms or weights[effect.variable] * effect.constant > 0)
+            for effect in happening.effects
+        ):
+            added |= 1 << condition.fact
+    return added
+
+
 class _CriticalPath:
     """A lower bound on the makespan of plans from a state: h_max by time (Haslum and Geffner, 2001).
 
-    Every linear condition counts as true.
+    A linear condition comes true with the first happening that brings it nearer.
     """
 
     def __init__(self, rules: HappeningRules, separation: int) -> None:
         self._rules, self._separation = rules, separation
         source = rules.task.source
-        self._free = sum(1 << each.fact for each in source.conditions)
-        self._goal = [fact for fact in source.task.goal if not self._free >> fact & 1]
+        self._goal = source.task.goal
         self._size = len(source.task.facts)
         self._starts = [
             (
-                start.needs & ~self._free,
+                start.needs,
                 self._facts_of(start.needs),
-                self._facts_of(start.adds),
+                self._facts_of(added),
                 rules.spans[start.lapse].low if start.lapse >= 0 else 0,
                 kept,
                 self._facts_of(kept & ~start.needs),
                 start.lapse,
             )
             for start in rules.starts
-            for kept in [self._kept(start.lapse) & ~start.adds]
+            for added in [find_added(start, source)]
+            for kept in [self._kept(start.lapse) & ~added]
         ]
         self._ends = {
-            place: [(end.needs & ~self._free, self._facts_of(end.needs), self._facts_of(end.adds)) for end in span.ends]
+            place: [
+                (end.needs, self._facts_of(end.needs), self._facts_of(find_added(end, source))) for end in span.ends
+            ]
             for place, span in rules.spans.items()
         }
-        self._events = [(time, self._facts_of(event.adds)) for time, event in rules.events]
+        self._events = [(time, self._facts_of(find_added(event, source))) for time, event in rules.events]
         self._stamps = [rules.stamp_of.get(fact, -1) for fact in range(self._size)]
+        self._meetings = [
+            (need, self._facts_of(need), each.met.bit_length() - 1, each.by)
+            for each in rules.meetings
+            for need in each.needs
+        ]
+
+    def find_tick(self, node: Node, meeting: Meeting) -> int:
+        """Return the least tick at which one of the needs of `meeting` that hold in `node` came to hold."""
+        row = node.rows[0]
+        ways = [
+            [self._stamps[fact] for fact in self._facts_of(need)] for need in meeting.needs if not need & ~node.facts
+        ]
+        return min([max([0, *[row[STAMPS + stamp] for stamp in way if stamp >= 0]]) for way in ways], default=0)
 
     def _facts_of(self, bits: int) -> list[int]:
-        return [fact for fact in range(self._size) if bits >> fact & 1 and not self._free >> fact & 1]
+        return [fact for fact in range(self._size) if bits >> fact & 1]
 
     def _kept(self, lapse: int) -> int:
         """Return the facts that a step needs throughout, where they are one conjunction."""
         kept = self._rules.spans[lapse].kept if lapse >= 0 else ()
-        return kept[0] & ~self._free if len(kept) == 1 else 0
+        return kept[0] if len(kept) == 1 else 0
 
     def bound(self, node: Node) -> int:
         """Return the least tick at which a plan through `node` may end; `INFINITY` where there is none."""
         gap, row, base = self._separation, node.rows[0], node.now if node.rows[0][BACK] else 0
-        reached = node.facts | self._free
+        reached = node.facts
         value = [INFINITY] * self._size
         done = [INFINITY] * self._size
         for fact, stamp in enumerate(self._stamps):
@@ -561,4 +621,62 @@ class _CriticalPath:
                             value[fact], done[fact] = min(value[fact], time), min(done[fact], time)
                             reached |= 1 << fact
                             changed = True
+        for needs, facts, met, by in self._meetings:
+            if not needs & ~reached and max([0, *[value[fact] for fact in facts]]) <= by:
+                value[met] = done[met] = 0
         return max([row[MAKESPAN], *[done[fact] for fact in self._goal]])
+
+
+class _CheapestPath:
+    """A lower bound on what is still to be paid for happenings: h_max by their prices (Bonet and Geffner, 2001).
+
+    A linear condition comes true with the first happening that brings it nearer.
+    """
+
+    def __init__(self, rules: HappeningRules) -> None:
+        self._source = rules.task.source
+        self._size = len(self._source.task.facts)
+        self._goal = self._source.task.goal
+        self._starts = [self._rule(start, start.lapse) for start in rules.starts]
+        self._ends = [self._rule(end, place) for place, span in rules.spans.items() for end in span.ends]
+        self._given = [find_added(event, self._source) for _, event in rules.events]
+        for each in rules.meetings:
+            self._starts += [(self._facts_of(need), self._facts_of(each.met), 0, -1) for need in each.needs]
+
+    def _rule(self, happening: Happening, lapse: int) -> tuple[list[int], list[int], int, int]:
+        added = self._facts_of(find_added(happening, self._source))
+        return self._facts_of(happening.needs), added, happening.price, lapse
+
+    def _facts_of(self, bits: int) -> list[int]:
+        return [fact for fact in range(self._size) if bits >> fact & 1]
+
+    def bound(self, node: Node) -> int:
+        """Return the least that plans through `node` pay for further happenings; `INFINITY` where there is none."""
+        reached = node.facts
+        for added in self._given[node.events :]:
+            reached |= added
+        value = [0 if reached >> fact & 1 else INFINITY for fact in range(self._size)]
+        ending = dict.fromkeys(node.running, 0)
+        changed = True
+        while changed:
+            changed = False
+            for needs, adds, price, lapse in self._starts:
+                paid = max([value[fact] for fact in needs], default=0) + price
+                if paid < INFINITY:
+                    if lapse >= 0 and paid < ending.get(lapse, INFINITY):
+                        ending[lapse] = paid
+                        changed = True
+                    changed |= _lower(value, adds, paid)
+            for needs, adds, price, lapse in self._ends:
+                paid = max([ending.get(lapse, INFINITY), *[value[fact] for fact in needs]]) + price
+                changed |= paid < INFINITY and _lower(value, adds, paid)
+        return max([value[fact] for fact in self._goal], default=0)
+
+
+def _lower(value: list[int], facts: list[int], paid: int) -> bool:
+    """Lower the values of `facts` to what is `paid` for them; return whether one was greater."""
+    found = False
+    for fact in facts:
+        if paid < value[fact]:
+            value[fact], found = paid, True
+    return found

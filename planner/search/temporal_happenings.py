@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
+from math import lcm
 
 from planner.compilations.lifted_regression import conjoin, disjoin, negate
 from planner.errors import PlanError
-from planner.grounding.ground_temporal import hard_deadlines, meeting, running
+from planner.grounding.action_tables import make_price
+from planner.grounding.ground_temporal import hard_deadlines, meeting, meeting_fact, opening, running
 from planner.lightweight import Final, dataclass, field, replace
 from planner.model.actions import Action, DurationRange, When
 from planner.model.formulas import (
@@ -38,6 +40,7 @@ from planner.model.formulas import (
 )
 from planner.model.problem import Problem
 from planner.plan import Step
+from planner.search.temporal_prices import Tariff, make_values, may_gain, price_effects
 from planner.semantics.condition_solver import Universe
 from planner.semantics.durations import SEPARATION, duration_of, effects_depend_on_choice
 from planner.semantics.numeric_state import Values
@@ -70,7 +73,8 @@ class Happening:
     """A ground happening: action `action` of the task, which begins or ends `lapse`, -1 for neither.
 
     `waits` has stamps and the least time after each, in ticks; it sets the stamps in `sets`, those in `firsts` where
-    the fact beside them, as a bit, does not hold yet. `needs`, `adds` and `deletes` are facts as bits.
+    the fact beside them, as a bit, does not hold yet. `needs`, `adds` and `deletes` are facts as bits. Its `price` is
+    in the units of the rules.
     """
 
     action: int
@@ -85,6 +89,19 @@ class Happening:
     is_end: bool = False
     literals: frozenset[Literal] = frozenset()
     makes: frozenset[Literal] = frozenset()
+    price: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A deadline of a goal: one of the conjunctions `needs` must hold by the tick `by`; all are facts as bits.
+
+    `met` is the fact that says so.
+    """
+
+    met: int
+    needs: tuple[int, ...]
+    by: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +125,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class HappeningRules:
-    """The happenings of `task` and what they wait for; `events` are at known ticks, in their order."""
+    """The happenings of `task` and what they wait for; `events` are at known ticks, in their order.
+
+    A plan pays `per_tick` for each tick of its makespan, the prices of its happenings, and `fixed` in any case:
+    `scale` of these units are one of the metric.
+    """
 
     task: TemporalTask
     starts: tuple[Happening, ...]
@@ -117,6 +138,10 @@ class HappeningRules:
     stamps: int
     stamp_of: Mapping[int, int]
     """For facts, the stamp of what last made them true."""
+    meetings: tuple[Meeting, ...] = ()
+    per_tick: int = 1
+    fixed: int = 0
+    scale: int = 1
 
     @property
     def may_wait(self) -> bool:
@@ -133,20 +158,27 @@ class _Untold(Exception):
     """Something whose reads and writes are not told exactly."""
 
 
-def find_rules(problem: Problem, snap: SnapProblem, task: TemporalTask) -> HappeningRules | None:
+def find_rules(
+    problem: Problem, snap: SnapProblem, task: TemporalTask, tariff: Tariff | None = None
+) -> HappeningRules | None:
     """Return the rules of `task`, the grounding of `problem`; None where they are not told exactly.
 
     They are for conjunctions of literals and comparisons, unconditional effects that depend on no duration of a range,
-    and durations that do not depend on numbers that change. Deadlines of goals are left out. A fact of a monitor that
-    nothing ends, and that is only read where it holds, has no targets that move: who reads it comes after the first one
-    that makes it true, and at once with others.
+    and durations that do not depend on numbers that change. A fact of a monitor that nothing ends, and that is only
+    read where it holds, has no targets that move: who reads it comes after the first one that makes it true, and at
+    once with others. Deadlines of goals may be met too easily where ends wait.
+
+    Plans pay by `tariff`, without one for their makespan. There are no rules where what a step pays by it depends on
+    the state, or is a gain.
     """
-    if problem.due or problem.domain.axioms:
+    if problem.domain.axioms:
         return None
     if any(effects_depend_on_choice(action) for action in problem.domain.actions.values()):
         return None
+    if tariff is not None and may_gain(tariff, snap):
+        return None
     try:
-        return _Rules(problem, snap, task).find()
+        return _Rules(problem, snap, task, tariff or Tariff(Fraction(1), Fraction(0))).find()
     except _Untold:
         return None
 
@@ -171,6 +203,7 @@ class _Rules:
     problem: Problem
     snap: SnapProblem
     task: TemporalTask
+    tariff: Tariff
     facts: dict[Atom | Not, int] = field(init=False)
     stamps: dict[Kind, int] = field(default_factory=dict)
     separation: int = field(init=False)
@@ -182,6 +215,8 @@ class _Rules:
     lasting: frozenset[Atom] = frozenset()
     """The facts of monitors that hold for good once they are true, and that are read only where they hold."""
     universe: dict[Atom, None] = field(default_factory=dict)
+    prices: dict[int, Fraction] = field(default_factory=dict)
+    """What each ground happening adds to the metric."""
 
     def __post_init__(self) -> None:
         self.facts = {fact: number for number, fact in enumerate(self.task.source.task.facts)}
@@ -196,7 +231,6 @@ class _Rules:
         names = {moments.start for moments in self.snap.actions.values()}
         ending = {moments.end for moments in self.snap.actions.values() if moments.end}
         own = {running(name) for name in self.snap.actions}
-        met = {meeting(place) for place in range(len(hard_deadlines(self.problem)))}
         touched: dict[int, _Touched] = {}
         for number, action in enumerate(plain.actions):
             name = action.step.action
@@ -204,8 +238,7 @@ class _Rules:
                 if action.conditional:
                     raise _Untold
                 touched[number] = self._touch(action.step)
-            elif name in met:
-                raise _Untold
+                self.prices[number] = self._price(action.step)
         if plain.axioms:
             raise _Untold
         for each in touched.values():
@@ -237,6 +270,7 @@ class _Rules:
             (lapse.ticks, self._make(end, touched[end], -1))
             for lapse in self.task.lapses[self.task.events :]
             for end in lapse.ends
+            if end in touched
         ]
         events.sort(key=lambda each: each[0])
         everything = [*starts, *[end for span in spans.values() for end in span.ends], *[each for _, each in events]]
@@ -257,7 +291,51 @@ class _Rules:
             for fact, number in self.facts.items()
             if (kind := (DELETED, fact.part) if isinstance(fact, Not) else (ADDED, fact)) in self.stamps
         }
-        return HappeningRules(self.task, tuple(starts), spans, tuple(events), len(self.stamps), stamp_of)
+        rules = HappeningRules(
+            self.task, tuple(starts), spans, tuple(events), len(self.stamps), stamp_of, self._find_meetings()
+        )
+        return self._charge(rules, everything)
+
+    def _find_meetings(self) -> tuple[Meeting, ...]:
+        """Return the deadlines of goals."""
+        plain, found = self.task.source.task, list[Meeting]()
+        for place, due in enumerate(hard_deadlines(self.problem)):
+            met = self.facts[Atom(meeting_fact(place))]
+            own = {met, *[self.facts.get(Not(Atom(meeting_fact(place))), -1), self.facts.get(opening(place), -1)]}
+            ways = [each for each in plain.actions if each.step.action == meeting(place)]
+            if any(each.conditional for each in ways):
+                raise _Untold
+            needs = [sum(1 << fact for fact in each.precondition if fact not in own) for each in ways]
+            found.append(Meeting(1 << met, tuple(needs), self._ticks(due.by)))
+        return tuple(found)
+
+    def _price(self, step: Step) -> Fraction:
+        """Return what a step of the snap problem adds to the metric; what a whole step costs is paid at its start."""
+        action = self.snap.problem.domain.actions[step.action]
+        binding = bind_parameters(action, step)
+        effects = [each.substitute(dict(binding)) for each in _settle_effects(action, binding).numbers]
+        found = price_effects(effects, self.tariff, make_values(self.snap.problem)) if self.tariff.weights else 0
+        if found is None:
+            raise _Untold
+        name = next((name for name, moments in self.snap.actions.items() if moments.start == step.action), None)
+        if name is None or not self.tariff.cost:
+            return Fraction(found)
+        cost = make_price(self.problem.domain.actions[name], self.problem)(step.arguments)
+        return found + self.tariff.cost * Fraction(cost)
+
+    def _charge(self, rules: HappeningRules, happenings: Iterable[Happening]) -> HappeningRules:
+        """Set the prices of the `happenings`, and return the `rules` with what else plans pay.
+
+        All changes at known times happen in any plan.
+        """
+        per_tick = self.tariff.time / self.task.resolution
+        fixed = sum([self._price(Step(event)) for event in self.snap.events], Fraction(0))
+        prices = [per_tick, fixed, *self.prices.values()]
+        scale = lcm(*[price.denominator for price in prices])
+        known = {event.action for _, event in rules.events}
+        for each in happenings:
+            each.price = 0 if each.action in known else int(self.prices[each.action] * scale)
+        return replace(rules, per_tick=int(per_tick * scale), fixed=int(fixed * scale), scale=scale)
 
     def _find_lasting(self, touched: Iterable[_Touched]) -> frozenset[Atom]:
         ended: set[Atom] = set()

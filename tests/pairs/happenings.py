@@ -4,11 +4,12 @@ The rules are those of PDDL 2.1 (Fox and Long, 2003) and, for actions that are d
 `modifies`, those of the reference page on time:
 
 - A step is a start, an end, and its `throughout` between them; one without a duration is a single happening.
-- `requires` holds at the start. What a step ends ends at its start: patterns that it modifies, and `not …` in
-  `provides` but of what its own start brings. All else comes at its end, numbers too, by amounts and under conditions
-  of the start. An item that it modifies is read and written by no other step from its start to its end.
-- While a step runs, no other one needs or makes the contrary of what it brings, reads or begins to change what it
-  counts (two may add), and none begins to bring or needs at its start what goes stale at its end (`pairs.to_come`).
+- `requires` holds at the start, where the conditions of effects are looked at and amounts of numbers computed. What a
+  step ends ends at its start: patterns that it modifies, `not …` in `provides` but of what its own start brings. All
+  else comes at its end.
+- From its start to its end no other step reads or writes an item that it modifies, needs or makes the contrary of a
+  fact that it will bring, reads a number that it will change or begins to change it (but for growth that may add up),
+  begins to bring what will go stale at its end, or needs it at its own start.
 - Two happenings are `SEPARATION` apart where one writes what the other reads, or writes the other way. What another
   step needs throughout is written no earlier than its end and no later than its start.
 - The goal holds when all that happens at known times has happened; the makespan is when the last step ends.
@@ -27,71 +28,28 @@ from itertools import count
 from typing import Any
 
 from pairs.decompositions import Network
-from pairs.interpreter import (
-    DURATION,
-    MOST_CREATED,
-    Change,
-    Ground,
-    State,
-    World,
-    apply,
-    atoms_of,
-    functions_of,
-    terms_of,
-)
-from pairs.to_come import NOTHING, Touches, bind, guards_of, made, meet, numbers_read, said, touches_of
+from pairs.interpreter import DURATION, MOST_CREATED, Change, Ground, State, World, apply, functions_of, terms_of
+from pairs.moments import Effect, Happening, Moments, meet
 from pairs.trajectories import Kept, Price, add_run, forgone, look_all, may_go_on, within
 
-from planner.model import OPEN, TRUE, Atom, Not
-from planner.model.actions import Action, DurationRange, NumericEffect
+from planner.model import TRUE, Atom
+from planner.model.actions import DurationRange
 
 SEPARATION = Fraction(1, 1000)
 TOUCHING = Fraction(0)
-NOBODY = Ground(Action("event"), {})
 Found = tuple[Fraction, tuple[Atom, ...], tuple[tuple[Fraction, Fraction], ...]]
 
 
 @dataclass(frozen=True)
-class Happening:
-    """One moment of a step, or a change at a known time (`owner` is -1); what it reads and writes."""
-
-    name: str
-    owner: int = -1
-    reads: frozenset[Atom] = frozenset()
-    added: frozenset[Atom] = frozenset()
-    ended: frozenset[Atom] = frozenset()
-    locked: frozenset[Atom] = frozenset()
-    compared: frozenset[Atom] = frozenset()
-    changed: frozenset[tuple[Atom, int]] = frozenset()
-    throughout: frozenset[Atom] = frozenset()
-    constrained: frozenset[int] = frozenset()
-    taken: Any = None
-    touches: Touches = NOTHING
-    guards: Touches = NOTHING
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Conditions and effects of the start and of the end of a step, and what it touches and guards."""
-
-    first: list[Any]
-    begun: list[Any]
-    last: list[Any]
-    coming: list[Any]
-    touches: Touches
-    guards: Touches
-
-
-@dataclass(frozen=True)
 class Running:
-    """A step that has begun."""
+    """A step that has begun, with its `late` effects."""
 
     ground: Ground
     place: int | None
     end: int
     duration: Fraction
     start: Happening
-    moments: Moments
+    late: tuple[Effect, ...]
 
 
 @dataclass
@@ -128,25 +86,8 @@ class Timeline:
     def __init__(self, world: World, network: Network) -> None:
         self.world, self.network, self.price = world, network, Price(world)
         self.problem = world.problem
+        self.moments = Moments(world)
         self.events = sorted(self.problem.timed, key=lambda each: each.time)
-        self.constrained = [
-            {atom.predicate for each in constraint.conditions for atom in self.base(each, {})}
-            for constraint in self.problem.constraints
-        ]
-        self.bounded = {name for name, each in world.domain.functions.items() if (each.low, each.high) != (None, None)}
-
-    def base(self, formula: Any, binding: Any) -> frozenset[Atom]:
-        """Return the patterns of facts that a condition reads, through axioms too."""
-        found, queue = set(), [*atoms_of(formula, binding)]
-        while queue:
-            atom = queue.pop()
-            if atom in found:
-                continue
-            found.add(atom)
-            for axiom in self.world.domain.axioms:
-                if axiom.predicate == atom.predicate:
-                    queue += atoms_of(axiom.condition, dict(zip(axiom.head.args, atom.args, strict=True)))
-        return frozenset(found)
 
     def search(self, start: State) -> Found | None:
         fresh = count()
@@ -201,7 +142,7 @@ class Timeline:
         effects = [(TRUE, event.provides, (), event.numbers, ())]
         change = self.world.change(effects, node.state, {})
         if change is not None:
-            happening = self.describe(f"event {event.time}", [], effects, NOBODY, change)
+            happening = self.moments.describe(f"event {event.time}", [], effects, {}, change)
             variable, time = len(node.times), Fraction(event.time)
             fixed = ((0, variable, time), (variable, 0, -time))
             after = self.append(node, happening, variable, fixed, apply(change, node.state))
@@ -272,55 +213,20 @@ class Timeline:
             return
         yield low, high
 
-    def moments(self, ground: Ground, state: State) -> Moments | None:
-        """Return what a step does at its start, in `state`, and at its end; None where an amount is undefined."""
-        action, binding = ground.action, ground.binding
-        declared = [(TRUE, action.provides, action.modifies, action.numbers, ())]
-        declared += [(w.requires, w.provides, w.modifies, w.numbers, w.variables) for w in action.when]
-        begun: list[Any] = []
-        coming: list[Any] = []
-        for condition, literals, items, numbers, variables in declared:
-            for found in self.world.bindings(variables, state):
-                inner = {**binding, **found}
-                if not self.world.holds(condition, state, inner):
-                    continue
-                amounts = [self.world.value(each.value, state, inner) for each in numbers]
-                if any(each is None for each in amounts):
-                    return None
-                brought = action.at_start.provides
-                early = [each for each in literals if isinstance(each, Not) and each.part not in brought]
-                late = [each for each in literals if each not in early]
-                retracting = [each for each in items if OPEN in each.args]
-                written = [each for each in items if OPEN not in each.args]
-                begun.append((TRUE, bind(early, inner), [each.substitute(inner) for each in retracting], (), ()))
-                counted = [
-                    NumericEffect(each.fluent.substitute(inner), each.operator, amount)
-                    for each, amount in zip(numbers, amounts, strict=True)
-                ]
-                coming.append((TRUE, bind(late, inner), [each.substitute(inner) for each in written], counted, ()))
-        first, last = action.at_start, action.at_end
-        return Moments(
-            [action.requires, first.requires],
-            [*begun, *said(first)],
-            [last.requires],
-            [*coming, *said(last)],
-            touches_of(self.world, ground, state, begun, coming),
-            guards_of(self.world, coming),
-        )
-
     def whole(self, node: Node, ground: Ground, state: State, place: int | None) -> Node | None:
-        moments = self.moments(ground, state)
-        if moments is None:
+        action, binding = ground.action, ground.binding
+        parts = self.moments.effects(ground, state)
+        if not self.moments.may_begin(ground, state, [each.start for each in node.running]) or parts is None:
             return None
-        conditions, binding = [*moments.first, *moments.last], ground.binding
-        effects = [*moments.begun, *moments.coming]
-        if not all(self.world.holds(each, state, binding) for each in conditions):
+        early, late, last = parts
+        if not self.may_end(node, ground, state):
             return None
-        change = self.world.change(effects, state, binding)
+        change = self.world.change(early + late + last, state, binding)
         if change is None or self.is_idle(ground, change, state):
             return None
-        happening = self.describe(f"{ground.head}", conditions, effects, ground, change, begins=True)
-        happening = replace(happening, owner=len(node.heads), touches=moments.touches)
+        conditions = [action.requires, action.at_start.requires, action.at_end.requires]
+        happening = self.moments.describe(f"{ground.head}", conditions, early + late + last, binding, change)
+        happening = self.moments.look_first(replace(happening, owner=len(node.heads)), ground, late)
         happening = self.order_runs(happening, ground, begins=True, ends=True)
         variable = len(node.times)
         extra = self.network_edges(node, variable, place)
@@ -332,7 +238,8 @@ class Timeline:
         return after
 
     def is_idle(self, ground: Ground, change: Change, state: State) -> bool:
-        return apply(change, state) == state and add_run(self.world, state, ground.head) == state
+        """Return whether a step changes nothing, nor will it: only changes at known times come in between."""
+        return apply(change, state) == state and add_run(self.world, state, ground.head) == state and not self.events
 
     def start(
         self,
@@ -346,20 +253,21 @@ class Timeline:
     ) -> Node | None:
         binding, action = ground.binding, ground.action
         timed = replace(state, values=frozenset({**dict(state.values), DURATION: bounds[0]}.items()))
-        moments = self.moments(ground, timed)
-        if moments is None or not all(self.world.holds(each, state, binding) for each in moments.first):
+        parts = self.moments.effects(ground, timed)
+        if not self.moments.may_begin(ground, state, [each.start for each in node.running]) or parts is None:
             return None
-        change = self.world.change(moments.begun, timed, binding)
+        early, late, last = parts
+        change = self.world.change(early, timed, binding)
         if change is None:
             return None
-        all_of_it = self.world.change([*moments.begun, *moments.coming], timed, binding)
+        all_of_it = self.world.change(early + late + last, timed, binding)
         if all_of_it is not None and self.is_idle(ground, all_of_it, state) and not action.at_start.provides:
             return None
         items = frozenset(each.substitute(binding) for each in action.modifies)
-        happening = self.describe(f"{ground.head} starts", moments.first, moments.begun, ground, change, begins=True)
-        happening = replace(happening, touches=moments.touches, guards=moments.guards)
-        happening = replace(happening, owner=len(node.heads))
-        needed = self.base(action.throughout, binding)
+        conditions = [action.requires, action.at_start.requires]
+        happening = self.moments.describe(f"{ground.head} starts", conditions, early, binding, change)
+        happening = self.moments.look_first(replace(happening, owner=len(node.heads)), ground, late)
+        needed = self.moments.base(action.throughout, binding)
         happening = replace(happening, locked=items, throughout=needed, taken=("take", tuple(holds.items())))
         happening = self.order_runs(happening, ground, begins=True, ends=False)
         begin, end = len(node.times), len(node.times) + 1
@@ -373,34 +281,39 @@ class Timeline:
         after.ends = (*after.ends, end)
         after.spans = (*after.spans, (begin, end))
         after.places = {**node.places, place: end}
-        after.running = (*after.running, Running(ground, place, end, low, happening, moments))
+        after.running = (*after.running, Running(ground, place, end, low, happening, (*late, *last)))
         after.held = {name: node.held.get(name, Fraction(0)) + holds.get(name, 0) for name in {*node.held, *holds}}
         return after if self.endures(after) else None
 
+    def may_end(self, node: Node, ground: Ground, state: State) -> bool:
+        others = [each.start for each in node.running]
+        return self.moments.surely(ground.action.at_end.requires, state, ground.binding, others, is_start=False)
+
     def add_end(self, node: Node, running: Running) -> Iterator[Node]:
-        ground, state, place = running.ground, node.state, running.place
-        conditions, effects = running.moments.last, running.moments.coming
-        if not all(self.world.holds(each, state, ground.binding) for each in conditions):
+        ground, state, place, effects = running.ground, node.state, running.place, running.late
+        conditions = [ground.action.at_end.requires]
+        rest = replace(node, running=tuple([each for each in node.running if each is not running]))
+        if not self.may_end(rest, ground, state):
             return
         timed = replace(state, values=frozenset({**dict(state.values), DURATION: running.duration}.items()))
         change = self.world.change(effects, timed, ground.binding)
         if change is None:
             return
-        happening = self.describe(f"{ground.head} ends", conditions, effects, ground, change)
+        happening = self.moments.describe(f"{ground.head} ends", conditions, effects, ground.binding, change)
         first = running.start
         holds = first.taken[1]
         happening = replace(
             happening,
             owner=first.owner,
             locked=first.locked,
+            coming=first.coming,
+            staling=first.staling,
+            changing=first.changing,
             throughout=first.throughout,
             taken=("give", holds),
-            touches=made(change),
-            guards=first.guards,
         )
         happening = self.order_runs(happening, ground, begins=False, ends=True)
         after_state = add_run(self.world, apply(change, state), ground.head)
-        rest = replace(node, running=tuple([each for each in node.running if each is not running]))
         after = self.append(rest, happening, running.end, (), after_state)
         if after is None:
             return
@@ -427,42 +340,18 @@ class Timeline:
             added |= {Atom(f"ran {ground.action.name}", ground.head.args)}
         return replace(happening, reads=frozenset(reads), added=frozenset(added))
 
-    def describe(
-        self,
-        name: str,
-        conditions: list[Any],
-        effects: list[Any],
-        ground: Ground,
-        change: Change,
-        *,
-        begins: bool = False,
-    ) -> Happening:
-        action, binding = ground.action, ground.binding
-        read = [*conditions, *[each[0] for each in effects], *[each.requires for each in action.when if begins]]
-        compared = {*numbers_read(ground)} if begins else set()
-        compared |= {term for each in read for term in functions_of(each, binding)}
-        changed: set[tuple[Atom, int]] = set()
-        for _, _, _, numbers, _ in effects:
-            for each in numbers:
-                compared |= {term for term in terms_of(each.value, binding) if term != DURATION}
-                sign = {"+=": 1, "-=": -1}.get(each.operator, 0)
-                changed.add((each.fluent.substitute(binding), sign))
-        written = {atom.predicate for atom in change.added | change.ended}
-        constrained = frozenset(number for number, named in enumerate(self.constrained) if named & written)
-        return Happening(
-            name,
-            reads=frozenset(atom for each in read for atom in self.base(each, binding)),
-            added=change.added,
-            ended=change.ended,
-            compared=frozenset(compared),
-            changed=frozenset(changed),
-            constrained=constrained,
-        )
-
     def endures(self, node: Node) -> bool:
-        """Return whether what running steps need throughout holds now."""
-        needed = [(each.ground.action.throughout, each.ground.binding) for each in node.running]
-        return all(self.world.holds(condition, node.state, binding) for condition, binding in needed)
+        """Return whether what running steps need throughout holds now, whatever others will bring."""
+        return all(
+            self.moments.surely(
+                each.ground.action.throughout,
+                node.state,
+                each.ground.binding,
+                [other.start for other in node.running if other is not each],
+                is_start=False,
+            )
+            for each in node.running
+        )
 
     def append(self, node: Node, happening: Happening, variable: int, extra: Any, state: State) -> Node | None:
         """Return `node` with `happening` after all others; None where it may not come, or comes in another order."""
@@ -509,8 +398,15 @@ class Timeline:
         for running in node.running:
             if running.start.owner == happening.owner:
                 continue
-            touched = happening.reads | happening.added | happening.ended | happening.locked
-            if meet(running.start.locked, touched) or happening.touches.clash(running.start.guards, self.bounded):
+            touched, begun = happening.reads | happening.added | happening.ended | happening.locked, running.start
+            if meet(begun.locked, touched):
+                return False
+            if happening.owner < 0:
+                continue
+            if self.moments.forbids(begun, happening):
+                return False
+            needed = set(functions_of(running.ground.action.throughout, running.ground.binding))
+            if needed & {term for term, _ in happening.changing}:
                 return False
         return True
 
@@ -525,9 +421,11 @@ class Timeline:
             return SEPARATION
         if meet(first.locked, touched[1]) or meet(touched[0], second.locked) or meet(first.locked, second.locked):
             return SEPARATION
-        if first.touches.clash(second.guards, self.bounded) or second.touches.clash(first.guards, self.bounded):
-            return SEPARATION
         if self.clash(first, second) or first.constrained & second.constrained:
+            return SEPARATION
+        if min(first.owner, second.owner) >= 0 and (
+            self.moments.forbids(first, second) or self.moments.forbids(second, first)
+        ):
             return SEPARATION
         if meet(first.throughout, second.added | second.ended) or meet(first.added | first.ended, second.throughout):
             return TOUCHING
@@ -537,11 +435,7 @@ class Timeline:
         one, other = {term for term, _ in first.changed}, {term for term, _ in second.changed}
         if first.compared & other or one & second.compared:
             return True
-        for term, sign in first.changed:
-            for same, sign2 in second.changed:
-                if term == same and (not (sign and sign2) or (sign != sign2 and term.predicate in self.bounded)):
-                    return True
-        return False
+        return self.moments.clash(first.changed, second.changed)
 
     def capacity_gap(self, node: Node, first: Happening, second: Happening) -> Fraction | None:
         if first.taken is None or second.taken is None:

@@ -211,7 +211,6 @@ class World:
         return Change(frozenset(retracted), frozenset(added), tuple(values.items()))
 
     def stale(self, written: set[Atom]) -> set[Atom]:
-        """Return the patterns of facts that go stale when anything writes the facts `written`."""
         found: set[Atom] = set()
         queue = [*written]
         while queue:
