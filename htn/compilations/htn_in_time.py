@@ -7,8 +7,8 @@ of their starts, the steps of a plan decompose the tasks as a sequence. Changes 
 where no schedule fits the first decompositions, a clock is part of the state (`htn.compilations.known_changes`).
 
 Sequences are a restriction: a step may need another one throughout, or a longer one. So their bounds, and that there
-is none, are proofs only where no plan is anything else (`_are_all_plans`). Of the makespan, the critical path to the
-goal is a lower bound in any case.
+is none, are proofs only where no plan is anything else (`_are_all_plans`). What any plan in time to the goal costs,
+whatever tasks it is for, is a lower bound in any case; so is, of the makespan, the critical path.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from htn.verification.plan_verification import validate
 from planner.compilations.sequential_steps import compile_sequential, has_known_durations
 from planner.errors import PlanError, UnsupportedError
 from planner.grounding.action_tables import make_price
-from planner.grounding.ground_temporal import find_meetings, ground_temporal
+from planner.grounding.ground_temporal import find_meetings, ground_temporal, hard_deadlines
 from planner.heuristics.critical_path_in_time import bound_makespan
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
-from planner.model import Action, Atom, Goal, Number, Problem, is_temporal
+from planner.model import TRUE, Action, Atom, Goal, Number, Problem, is_temporal
 from planner.model.arithmetic import as_number, exact_value
 from planner.model.constructs import CONSTRAINED, Construct, Service, has, name_refused
 from planner.model.domain import numeric_fluents
@@ -160,9 +160,15 @@ def _plan_sequences(problem: HtnProblem, options: SolveOptions, answer: Solve) -
         if each is sequential and are_all:
             if found.status is Status.UNSOLVABLE:
                 return found
-            least, is_bounded = found.lower_bound, False  # with a clock, no steps overlap: that bounds nothing
-        if best:
+            least, is_bounded = found.lower_bound, False  # with a clock, progress tells of other sequences
+        is_clocked = each is not sequential and _is_in_turn(problem) and not hard_deadlines(classical)
+        if are_all and is_clocked and found.lower_bound is not None:  # steps in turn take as long as the clock says
+            least = found.lower_bound
+        is_late = each is sequential and options.mode != "first" and _has_clock(problem) and not _fits(problem, found)
+        if best and not is_late:
             bound = least if is_cost else _bound_makespan(problem, least, limits)
+            if options.mode != "first" and (bound is None or best[-1].cost > bound):
+                bound = _bound_without_tasks(problem, bound, options, limits)
             return recorder.finish(limits.elapsed, _answer(best[-1], bound, found))
     if found.plan is None and (found.status is not Status.UNSOLVABLE or _is_unreachable(problem, limits)):
         return found
@@ -172,6 +178,24 @@ def _plan_sequences(problem: HtnProblem, options: SolveOptions, answer: Solve) -
         return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, statistics=found.statistics, reason=late)
     reason = NO_SEQUENCE if found.plan is None else NONE_IN_TIME
     return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, statistics=found.statistics, reason=reason)
+
+
+def _bound_without_tasks(
+    problem: HtnProblem, bound: Number | None, options: SolveOptions, limits: Limits
+) -> Number | None:
+    """Return the `bound`, or that of any plan in time to the goal, whatever tasks it is for, where that is greater.
+
+    The search takes as long as all before it, and a second at least.
+    """
+    from planner.solve import answer
+
+    if problem.classical.goal.hard == TRUE:
+        return bound
+    part = limits.part(max(1.0, limits.elapsed))
+    plain = options.within(part, search=None, heuristic=None, engine=None, on_progress=None)
+    found = answer(problem.classical, plain)
+    bounds = [each for each in (bound, found.lower_bound) if each is not None]
+    return max(bounds, default=None)
 
 
 def _are_all_plans(problem: HtnProblem) -> bool:
@@ -184,9 +208,13 @@ def _are_all_plans(problem: HtnProblem) -> bool:
         return True
     if classical.timed or not has_known_durations(classical.domain):
         return False
+    return _is_in_turn(problem) and not any(map(effects_depend_on_choice, classical.domain.actions.values()))
+
+
+def _is_in_turn(problem: HtnProblem) -> bool:
+    """Return whether all networks are in order, so that no two steps overlap."""
     networks = [problem.network, *[each.network for each in problem.domain.methods.values()]]
-    is_in_turn = all(each.is_sequence for each in networks)
-    return is_in_turn and not any(map(effects_depend_on_choice, classical.domain.actions.values()))
+    return all(each.is_sequence for each in networks)
 
 
 def _is_unreachable(problem: HtnProblem, limits: Limits) -> bool:
@@ -197,13 +225,24 @@ def _is_unreachable(problem: HtnProblem, limits: Limits) -> bool:
     return False
 
 
+def _fits(problem: HtnProblem, found: Result) -> bool:
+    """Return whether the best sequence that a search `found` has a schedule; if not, another one may be better."""
+    return found.plan is None or schedule_tasks(problem, found.plan) is not None
+
+
+def _has_clock(problem: HtnProblem) -> bool:
+    """Return whether sequences are searched with a clock, too."""
+    timed = problem.classical
+    is_bound = bool(timed.timed or timed.deadline is not None or hard_deadlines(timed))
+    return is_bound and has_known_durations(timed.domain)
+
+
 def _choose_searches(
     problem: HtnProblem, sequential: HtnProblem, limits: Limits
 ) -> Iterator[tuple[HtnProblem, float | None]]:
     """Yield the problems of sequences to search, until one has a plan, and how many seconds each may take."""
     timed = problem.classical
-    has_clock = timed.timed or timed.deadline is not None
-    if not has_clock or not has_known_durations(timed.domain):
+    if not _has_clock(problem):
         yield sequential, None
         return
     yield sequential, FIRST_SHARE * (limits.time_limit or ASSUMED_LIMIT)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from htn.model import Decomposition, HtnProblem, Node, Subtask
+from planner.grounding.ground_temporal import hard_deadlines, meeting
 from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Action, NumericEffect, When
 from planner.model.actions import Moment as DeclaredMoment
@@ -52,7 +53,8 @@ def add_clock(sequential: HtnProblem, timed: Problem, snap: SnapProblem) -> HtnP
     """Return the problem that `add_changes` returned with a clock, which runs while steps last.
 
     A step that reads or writes what a change has written begins later than that, and has ended where the change is
-    still to come; what else is at work then does not matter.
+    still to come; what else is at work then does not matter. A deadline of a goal becomes a task: an action for which
+    the goal holds, and the clock is not past the deadline.
     """
     clocked = _Clocked(timed, dict(zip(snap.events, timed.timed, strict=True)))
     classical = sequential.classical
@@ -62,13 +64,19 @@ def add_clock(sequential: HtnProblem, timed: Problem, snap: SnapProblem) -> HtnP
     for predicate in clocked.written:
         for fluent in (_changed(Atom(predicate)), _touched(Atom(predicate))):
             functions[fluent.predicate] = Function(fluent.predicate, domain.predicates[predicate].parameters)
+    meetings = {meeting(place): due for place, due in enumerate(hard_deadlines(timed))}
+    for name, due in meetings.items():
+        in_time = conjunction([*conjuncts(due.condition), Comparison(CLOCK, "<=", due.by)])
+        actions[name] = Action(name, requires=in_time, cost=())
+    tasks = tuple([Subtask(Atom(name)) for name in meetings])
+    network = replace(sequential.network, subtasks=(*sequential.network.subtasks, *tasks))
     domain = replace(domain, actions=actions, functions=functions)
     classical = replace(classical, domain=domain, values={**classical.values, CLOCK: 0, **clocked.values()})
     if timed.deadline is not None:
         hard = conjunction([*conjuncts(classical.goal.hard), Comparison(CLOCK, "<=", timed.deadline)])
         classical = replace(classical, goal=replace(classical.goal, hard=hard))
     domains = replace(sequential.domain, classical=classical.domain)
-    return replace(sequential, domain=domains, classical=classical, seal=())
+    return replace(sequential, domain=domains, classical=classical, network=network, seal=())
 
 
 def _changed(fact: Atom) -> Atom:
@@ -154,13 +162,13 @@ def _literals(moment: DeclaredMoment) -> Iterator[Atom]:
 
 
 def take_out(plan: Plan, snap: SnapProblem) -> tuple[Plan, list[Moment]]:
-    """Return `plan` without the steps that are changes, and the happenings of its steps and changes in their order."""
+    """Return `plan` with its own steps alone, and the happenings of its steps and changes in their order."""
     moments: list[Moment] = []
     kept: list[int] = []
     for place, step in enumerate(plan.steps):
         if step.action in snap.events:
             moments.append(Moment(EVENT, snap.events.index(step.action)))
-        else:
+        elif step.action in snap.actions:
             moments += [Moment(kind, len(kept)) for kind in (START, END)]
             kept.append(place)
     tree = plan.tree

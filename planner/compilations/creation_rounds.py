@@ -164,10 +164,11 @@ def solve_with_creation(problem: Problem, options: SolveOptions, solve: Solve) -
     """Solve `problem`, whose actions create objects; `solve` is called for problems with placeholders.
 
     Plans name created objects by placeholders. UNSOLVABLE and OPTIMAL hold for any number of created objects. Deadlines
-    are UNSUPPORTED, since the order in which search takes placeholders would delay steps needlessly.
+    beside unknown facts are UNSUPPORTED: the order in which search takes placeholders would delay steps needlessly.
     """
     if problem.deadline is not None:
-        return unsupported_result("deadlines where actions create objects")
+        what = "deadlines where actions create objects and facts are unknown"
+        return unsupported_result(what, "leave the deadline out, or state which facts hold")
     return ClassicalRounds(problem, options, solve).solve_within_limits()
 
 

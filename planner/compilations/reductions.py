@@ -45,13 +45,14 @@ def create_objects(problem: Problem, options: SolveOptions, answer: Solve) -> Re
 
 
 def separate_deadline(problem: Problem, options: SolveOptions, answer: Solve) -> Result | None:
-    """Plan without the deadline, and then sequentially, beside numbers, and beside both wishes and constraints.
+    """Plan without the deadline, and then sequentially, beside numbers, created objects, and wishes with constraints.
 
     Problems with unknown facts are left to a later reduction, whose problems come back without.
     """
     if problem.deadline is None or problem.unknown:
         return None
-    if not is_numeric(problem) and not (problem.constraints and problem.wishes):
+    is_simple = not is_numeric(problem) and not creates_objects(problem.domain)
+    if is_simple and not (problem.constraints and problem.wishes):
         return None
     from planner.scheduling.deadlines import solve_sequentially
 
@@ -145,8 +146,8 @@ REDUCTIONS: Final[tuple[Callable[[Problem, SolveOptions, Solve], Result | None],
     plan_in_time,
     refuse_counts_of_unknown,
     refuse_plain,
-    create_objects,
     separate_deadline,
+    create_objects,
     grant_wishes,
     ask_engine,
     suppose_unknown_facts,

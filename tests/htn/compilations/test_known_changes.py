@@ -21,7 +21,7 @@ from planner.limits import Limits
 from planner.model import Atom, Variable
 from planner.model.formulas import Not, Number
 from planner.model.problem import Metric
-from planner.model.timing import TimedEffect
+from planner.model.timing import GoalDeadline, TimedEffect
 from planner.plan import Progress
 
 Windows = dict[str, list[tuple[Number, Number]]]
@@ -162,3 +162,30 @@ def test_sequences_prove_no_cost_beside_changes() -> None:
     assert result.lower_bound is None
     assert reported
     assert {each.lower_bound for each in reported} == {None}
+
+
+@pytest.mark.parametrize(("due", "cost"), [(30, 1), (16, 9), (11, None)])
+def test_a_deadline_of_a_goal_is_met_by_a_dearer_method(due: Number, cost: Number | None) -> None:
+    """A walk to the shop takes 20 s and costs 1, a cab takes 10 s and costs 9; buying takes 5 s."""
+    go = CLASSICAL.domain.actions["go"]
+    moves = {"walk": replace(go, name="walk", duration=20, cost=(1,)), "cab": replace(go, name="cab", cost=(9,))}
+    classical = replace(CLASSICAL.domain, actions={"buy": CLASSICAL.domain.actions["buy"], **moves})
+    place, here = Variable("?p", ("place",)), Variable("?a", ("place",))
+    ways = [
+        Method(f"by-{name}", Atom("visit", ("?p",)), (place, here), network=sequence(*steps))
+        for name in moves
+        for steps in [(Atom(name, ("?a", "?p")), Atom("buy", ("?p",)))]
+    ]
+    domain = HtnDomain(classical, {"visit": Task("visit", (place,))}, {each.name: each for each in ways})
+    done = Atom("done", ("shop",))
+    errand = replace(
+        CLASSICAL,
+        domain=classical,
+        initial=(*CLASSICAL.initial, Atom("open", ("shop",))),
+        goal=replace(CLASSICAL.goal, hard=done),
+        metric=Metric.COST,
+        due=(GoalDeadline(done, due),),
+    )
+    result = solve(HtnProblem(domain, errand, sequence(VISITS[0])), time_limit=20)
+    assert result.status is (Status.UNKNOWN if cost is None else Status.OPTIMAL)
+    assert result.cost == cost

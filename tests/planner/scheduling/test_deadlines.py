@@ -119,13 +119,17 @@ def test_other_searches_are_refused():
     assert "deadline" in result.reason
 
 
-def test_actions_that_create_objects_are_refused():
-    create = Action("create", provides=(Atom("there", ("?new",)),), creates={"?new": "parcel"})
-    problem = parcels(1, 60)
-    domain = replace(problem.domain, actions={**problem.domain.actions, "create": create})
-    result = solve(replace(problem, domain=domain))
-    assert result.status is Status.UNSUPPORTED
-    assert result.reason == "deadlines where actions create objects"
+@pytest.mark.parametrize(
+    ("deadline", "status", "action"),
+    [(30, Status.OPTIMAL, "write"), (5, Status.SOLVED, "print"), (4, Status.UNKNOWN, None)],
+)
+def test_created_objects_are_made_by_the_deadline(deadline, status, action):
+    office = Domain("office", types=["label"])
+    for name, duration, cost in (("print", 5, 3), ("write", 30, 1)):
+        office.action(name, provides="ready(l)", creates={"l": "label"}, duration=duration, cost=cost)
+    result = solve(office.problem(goal="(exists (?l - label) (ready ?l))", deadline=deadline), time_limit=5)
+    assert result.status is status
+    assert (result.plan and result.plan.steps[0].action) == action
 
 
 def test_wishes_and_deadlines_go_together():
