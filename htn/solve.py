@@ -18,6 +18,7 @@ from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
 from planner.model.constructs import CONSTRAINED, Construct, Service, has
 from planner.model.domain import may_find_out
+from planner.model.formulas import TRUE
 from planner.model.problem import NumericMetric
 from planner.options import Solve, SolveOptions
 from planner.plan import Result, Status, unsupported_result
@@ -119,6 +120,17 @@ def _add_reason(problem: HtnProblem, result: Result, limits: Limits) -> Result:
         return result
 
 
+def plan_with_times(problem: HtnProblem, options: SolveOptions, answer: Solve) -> Result | None:
+    """Solve `problem` by sequences and their schedules, then by any plan to the goal; return None without times."""
+    limits = options.limits()
+    found = plan_in_time(problem, options, answer)
+    if found is None or found.status is not Status.UNKNOWN or problem.classical.goal.hard == TRUE:
+        return found
+    from htn.compilations.overlapping_tasks import plan_overlapping
+
+    return plan_overlapping(problem, options, limits, found)
+
+
 def ask_engine(problem: HtnProblem, options: SolveOptions, *_: object) -> Result | None:
     """Solve the problem by the foreign planner that the options name; return None if they name none."""
     if options.engine is None:
@@ -165,7 +177,7 @@ def refuse_beside_numbers(problem: HtnProblem, options: SolveOptions, *_: object
 REDUCTIONS: Final[tuple[Callable[[HtnProblem, SolveOptions, Solve], Result | None], ...]] = (
     lambda problem, options, _: refuse_plain(problem.classical, options),
     suppose_unknown_facts,
-    plan_in_time,
+    plan_with_times,
     refuse_beside_numbers,
     solve_with_creation,
     solve_with_wishes,

@@ -24,9 +24,10 @@ from htn.verification.decomposition_tree import INITIAL
 from htn.verification.plan_verification import validate
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import LimitReached, Limits
-from planner.model import Atom, Variable, is_variable
+from planner.model import Action, Atom, Problem, Variable, is_variable
 from planner.plan import Plan, Step, StoppedBy
 from planner.semantics.axioms import World
+from planner.semantics.changes_to_come import depends_on, find_changing
 from planner.semantics.condition_solver import Binding, Condition, Domains, State, Table
 from planner.validation.validate import Replay, check_steps
 from planner.validation.verdict import Verdict
@@ -357,7 +358,45 @@ def _verify_in_time(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict:
                 found = find_decomposition(plain.problem, plain.steps, limits)
                 tree = without_changes(problem, replace(plain, tree=found)).tree
             return check_times(problem, replace(plan, tree=tree))
-    return verdicts[0]
+    overlapping = _verify_overlapping(problem, plan, limits) if plan.times else None
+    return verdicts[0] if overlapping is None else overlapping
+
+
+def _verify_overlapping(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict | None:
+    """Return the verdict on `plan`, whose steps may need each other, by its times; None where that says nothing."""
+    bare = _without_states(problem, plan.steps)
+    found = plan if plan.tree is not None else decompose_in_time(problem, plan, limits)
+    if bare is None or found is None:
+        return None
+    steps = tuple([replace(step, cost=0) for step in plan.steps])
+    decomposed = validate(bare, replace(found, steps=steps, problem=bare, times=(), time_cost=0))
+    return check_times(problem, found) if decomposed.valid else None
+
+
+def _without_states(problem: HtnProblem, steps: Sequence[Step]) -> HtnProblem | None:
+    """Return the tasks of `problem` over actions that need and change nothing; None where methods look at what changes.
+
+    Then names and order say whether `steps` decompose the tasks, though no sequence of them may be carried out.
+    """
+    problem = add_placeholders_of_steps(problem, steps)
+    classical = problem.classical
+    changing, methods = find_changing(classical), problem.domain.methods.values()
+    if classical.unknown or any(depends_on(method.precondition, changing) for method in methods):
+        return None
+    actions = {name: Action(name, each.parameters, cost=()) for name, each in classical.domain.actions.items()}
+    domain = replace(classical.domain, actions=actions)
+    bare = Problem(classical.name, domain, classical.objects, classical.initial, values=classical.values)
+    return replace(problem, domain=replace(problem.domain, classical=domain), classical=bare, seal=())
+
+
+def decompose_in_time(problem: HtnProblem, plan: Plan, limits: Limits) -> Plan | None:
+    """Return `plan`, which has times, with a decomposition into its steps in the order of their starts.
+
+    Return None without one, and where methods look at what changes. Raises `LimitReached`.
+    """
+    bare = _without_states(problem, plan.steps)
+    tree = None if bare is None else find_decomposition(bare, [replace(step, cost=0) for step in plan.steps], limits)
+    return None if tree is None else replace(plan, problem=problem, tree=tree)
 
 
 def _undecided_verdict(verdict: Verdict, stopped_by: StoppedBy) -> Verdict:

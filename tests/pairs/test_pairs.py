@@ -18,8 +18,6 @@ SAMPLE = {"solve": 30, "decide": 12}
 LIMIT = 1.0
 """Time limit of one answer of the sample, in seconds."""
 WORST = (Kind.WRONG, Kind.INTERNAL)
-KNOWN_WRONG = frozenset([("validate", ("ranges", "tasks_partial"))])
-"""Answers that are known to be wrong: plans of tasks whose steps need each other are judged as sequences."""
 
 MENDED = {
     "run": ["after,durations", "created,windows", "soft_goals,due", "disjunctive,ranges"],
@@ -45,7 +43,7 @@ def find_faults(name: str, cases: Iterable[tuple[str, ...]], limit: float) -> di
     for names in cases:
         verdict = judge(name, Case(names, limit))
         is_pair = len(names) == 2 and refusals is not None
-        is_wrong = verdict.kind in WORST and (name, names) not in KNOWN_WRONG
+        is_wrong = verdict.kind in WORST
         if is_wrong or (is_pair and (frozenset(names) in refusals) != (verdict.kind in REFUSALS)):
             faults[names] = verdict
     return faults
