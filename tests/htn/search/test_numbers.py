@@ -79,12 +79,14 @@ def test_metrics_price_steps_exactly() -> None:
     assert replayed(problem, result) == 16
 
 
-def test_where_the_state_sets_the_price_nothing_is_proved() -> None:
+def test_where_the_state_sets_the_price_rounds_find_the_best() -> None:
     problem = trips(metric="maximize (fuel t1)")
-    result = solve(problem)
-    assert result.status is Status.SOLVED
-    assert "depends on the state" in result.reason
-    replayed(problem, result)
+    first, result = solve(problem, mode="first"), solve(problem)
+    assert first.status is Status.SOLVED
+    assert "depends on the state" in first.reason
+    assert result.status is Status.OPTIMAL
+    assert replayed(problem, result) == -6
+    assert replayed(problem, first) >= -6
 
 
 @pytest.mark.parametrize(("fuel", "zeros", "cost"), [("900000000000000000", 0, 6), ("0", 15, 7), ("0", 17, 7)])
