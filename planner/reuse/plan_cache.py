@@ -29,9 +29,10 @@ from planner.model.formulas import (
     substitute_expression,
     walk,
 )
-from planner.model.problem import NumericMetric, is_numeric
+from planner.model.problem import NumericMetric, is_numeric, is_temporal
+from planner.model.timing import TimedEffect
 from planner.model.unknown_numbers import find_unread
-from planner.plan import Plan, Result, Statistics, Status, Step, StoppedBy, exact
+from planner.plan import Plan, Result, Statistics, Status, Step, StepTime, StoppedBy, exact
 from planner.portfolio.incumbent import weaken_to_intended
 from planner.problem_kinds import is_other_problem
 from planner.repair.mending import mend
@@ -45,8 +46,8 @@ from planner.validation.validate import check_steps
 class Entry:
     """A plan: its `steps`, the `seconds` of its search, what ended the search, and what is proved.
 
-    `objects` are the names of the objects by number, which a similar problem may share. `goal` has the objects of the
-    goal, by number, in its order.
+    A plan in time has the start and the duration of each step in `times`. `objects` are the names of the objects by
+    number, which a similar problem may share. `goal` has the objects of the goal, by number, in its order.
     """
 
     steps: tuple[tuple[str, tuple[str, ...]], ...]
@@ -56,12 +57,14 @@ class Entry:
     stopped_by: StoppedBy
     goal: tuple[str, ...]
     objects: tuple[str, ...]
+    times: tuple[StepTime, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entry as JSON-ready data, with the exact bound as text."""
+        """Return the entry as JSON-ready data, with exact numbers as text."""
         found: dict[str, Any] = {name: getattr(self, name) for name in self.__match_args__}
         bound = None if self.lower_bound is None else str(self.lower_bound)
-        return found | {"lower_bound": bound, "stopped_by": self.stopped_by.name}
+        times = [(str(each.start), str(each.duration)) for each in self.times]
+        return found | {"lower_bound": bound, "stopped_by": self.stopped_by.name, "times": times}
 
     @property
     def is_final(self) -> bool:
@@ -82,6 +85,7 @@ class Entry:
                 StoppedBy[data["stopped_by"]],
                 tuple(data["goal"]),
                 tuple(data["objects"]),
+                tuple([StepTime(exact(Decimal(start)), exact(Decimal(lasting))) for start, lasting in data["times"]]),
             )
         except (ValueError, KeyError, TypeError, ArithmeticError):
             return None
@@ -89,9 +93,9 @@ class Entry:
 
 SEMANTIC_FIELDS: Final = (
     *("name", "parameters", "requires", "provides", "modifies", "when", "after", "creates", "duration", "risk"),
-    *("outcomes", "senses", "measures", "lists", "cases", "numbers"),
+    *("outcomes", "senses", "measures", "lists", "cases", "numbers", "throughout", "at_start", "at_end"),
 )
-"""Fields of an action that plans depend on, beside its cost and uses."""
+"""Fields of an action that plans depend on, beside its cost and what it uses and holds."""
 
 
 def write_declarations(domain: DomainModel) -> str:
@@ -109,7 +113,7 @@ def calls_python(domain: DomainModel) -> bool:
     return any(
         isinstance(term, CostFunction)
         for action in domain.actions.values()
-        for terms in (action.cost, *action.uses.values())
+        for terms in (action.cost, *action.uses.values(), *action.holds.values())
         for term in terms
     )
 
@@ -117,8 +121,11 @@ def calls_python(domain: DomainModel) -> bool:
 def _write_action(action: Action) -> str:
     parts = [repr(getattr(action, name)) for name in SEMANTIC_FIELDS]
     cost = [_write_term(each) for each in action.cost]
-    uses = {name: [_write_term(each) for each in terms] for name, terms in sorted(action.uses.items())}
-    return f"{' '.join(parts)} {cost} {uses}"
+    uses, holds = [
+        {name: [_write_term(each) for each in terms] for name, terms in sorted(amounts.items())}
+        for amounts in (action.uses, action.holds)
+    ]
+    return f"{' '.join(parts)} {cost} {uses} {holds}"
 
 
 def _write_term(term: CostTerm) -> str:
@@ -188,7 +195,7 @@ class _Statements:
     """The atoms of a problem about each object; constants of the domain keep their names."""
 
     def __init__(self, problem: Problem) -> None:
-        part = problem if is_numeric(problem) else remove_irrelevant_actions(problem)
+        part = problem if is_numeric(problem) or is_temporal(problem) else remove_irrelevant_actions(problem)
         constants = {each.name for each in part.domain.constants}
         self.problem = part
         self.names = [each.name for each in problem.objects if each.name not in constants]
@@ -213,6 +220,13 @@ class _Statements:
                 yield from ((f"{_kind(each)} {place}", atom) for atom in atoms)
         if isinstance(part.metric, NumericMetric):
             yield from (("metric", term) for term in functions_in(part.metric.expression))
+        for change in part.timed:
+            yield from ((f"at {change.time} {type(each)}", atom) for each in change.provides for atom in atoms_in(each))
+            for number in change.numbers:
+                yield f"at {change.time} {number.operator}", number.fluent
+                yield from ((f"at {change.time} by", term) for term in functions_in(number.value))
+        for due in part.due:
+            yield from ((f"due {due.by} {due.weight}", atom) for atom in _terms_in(due.condition))
 
     def _stated_atoms(self) -> Iterator[tuple[str, Atom]]:
         """Yield the atoms that are stated as facts."""
@@ -250,13 +264,25 @@ class _Statements:
         yield from sorted(f"goal: {_rename(each, numbers)}" for each in conjuncts(part.goal.hard))
         yield from sorted(f"wish {wish.utility}: {_rename(wish.condition, numbers)}" for wish in part.goal.soft)
         yield from sorted(f"{_kind(each)}: {_write_happenings(each, numbers)}" for each in part.constraints)
-        yield f"limits: {sorted(part.budgets.items())} {part.deadline} {_write_metric(part.metric, numbers)}"
+        yield from sorted(f"timed: {_write_change(each, numbers)}" for each in part.timed)
+        yield from sorted(f"due {each.by} {each.weight}: {_rename(each.condition, numbers)}" for each in part.due)
+        limits = f"{sorted(part.budgets.items())} {sorted(part.capacity.items())} {part.deadline}"
+        yield f"limits: {limits} {_write_metric(part.metric, numbers)}"
 
 
 def _write_metric(metric: Metric | NumericMetric, numbers: Mapping[str, str]) -> str:
     if isinstance(metric, Metric):
         return str(metric)
     return str(replace(metric, expression=substitute_expression(metric.expression, numbers)))
+
+
+def _write_change(change: TimedEffect, numbers: Mapping[str, str]) -> str:
+    facts = sorted(_rename(each, numbers) for each in change.provides)
+    changes = sorted(
+        f"{each.fluent.substitute(numbers)} {each.operator} {substitute_expression(each.value, numbers)}"
+        for each in change.numbers
+    )
+    return f"{change.time} {facts} {changes}"
 
 
 def _terms_in(formula: Formula) -> Iterator[Atom]:
@@ -373,7 +399,8 @@ class PlanCache:
             if result is not None:
                 self.savings.hits += 1
                 return Recalled(result, max(entry.seconds - (read_clock() - began), 0.0))
-        return self._adapt_similar(problem, options, began) if first and self._adapt and not problem.wishes else None
+        is_adapted = first and self._adapt and not problem.wishes and not is_temporal(problem)
+        return self._adapt_similar(problem, options, began) if is_adapted else None
 
     def _adapt_similar(self, problem: Problem, options: dict[str, Any], began: float) -> Recalled | None:
         """Return a plan adapted from one of a problem with a goal of the same form; None if none is found soon."""
@@ -407,6 +434,7 @@ class PlanCache:
             stopped_by=result.stopped_by if shape.is_whole else StoppedBy.FIRST_PLAN,
             goal=tuple([numbers.get(name, name) for name in goal]),
             objects=shape.objects,
+            times=result.plan.times,
         )
         self._store.put(shape.key, json.dumps(entry.to_dict()), like)
 
@@ -436,7 +464,7 @@ def _read_entry(text: str | None) -> Entry | None:
 
 def _make_result(problem: Problem, entry: Entry, names: dict[str, str]) -> Result | None:
     """Return the plan of `entry` for `problem` as a result; None if it is not valid."""
-    plan, bound = make_valid_plan(problem, entry.steps, names), entry.lower_bound
+    plan, bound = make_valid_plan(problem, entry.steps, names, entry.times), entry.lower_bound
     if plan is None:
         return None
     proved = entry.proved and plan.charge == bound

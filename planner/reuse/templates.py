@@ -31,20 +31,31 @@ from planner.model.domain import DomainModel, TypeHierarchy, creates_objects
 from planner.model.formulas import Atom, Formula, Object, Variable, atoms_in, conjuncts, is_variable, substitute
 from planner.model.problem import Metric, Problem, refuse_time
 from planner.partial_order.causal_links import INITIAL, causal_links
-from planner.plan import Plan, Step
+from planner.plan import Plan, Step, StepTime
 from planner.problem_kinds import check_classical
 from planner.repair.regression import Unclear, regress_goal
 from planner.semantics.simulation import Simulation, price_steps
+from planner.validation.timed_replay import price_plan
 from planner.validation.validate import check_steps, simulate
 
 Steps = Iterable[tuple[str, tuple[str, ...]]]
 """Actions with their arguments."""
 
 
-def make_valid_plan(problem: Problem, steps: Steps, names: Mapping[str, str]) -> Plan | None:
-    """Return `steps` as a plan for `problem`, with `names` in place of arguments; None if it is not valid."""
+def make_valid_plan(
+    problem: Problem, steps: Steps, names: Mapping[str, str], times: tuple[StepTime, ...] = ()
+) -> Plan | None:
+    """Return `steps` as a plan for `problem`, with `names` in place of arguments; None if it is not valid.
+
+    Raises `UnsupportedError` for steps without `times` where the problem asks for a plan in time.
+    """
     found = [Step(action, tuple([names.get(arg, arg) for arg in args])) for action, args in steps]
-    refuse_time(problem, "simulated step by step")
+    if times:
+        timed = price_plan(Plan(tuple(found), problem, times=times))
+        verdict = check_steps(problem, timed)
+        return value_plan(timed, verdict) if verdict.valid else None
+    if found:
+        refuse_time(problem, "simulated step by step")
     verdict = check_steps(problem, found)
     if not verdict.valid:
         return None

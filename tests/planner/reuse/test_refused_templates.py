@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from htn.language.declare import Methods
-from planner import Domain, InputError, Status, UnsupportedError, candidates, solve
-from planner.lightweight import replace
+from planner import Domain, InputError, Status, UnsupportedError, solve
 from planner.reuse.plan_cache import PlanCache
 from planner.reuse.templates import lift
 
@@ -26,7 +25,7 @@ def test_plans_in_time_are_no_templates() -> None:
         lift(plan)
 
 
-def test_plans_of_tasks_are_no_templates_and_in_time_no_candidates() -> None:
+def test_plans_of_tasks_are_no_templates() -> None:
     domain = Domain("gate")
     domain.action("open", requires=["morning"], provides=["is_open"])
     how = Methods(domain)
@@ -35,10 +34,6 @@ def test_plans_of_tasks_are_no_templates_and_in_time_no_candidates() -> None:
     tasks = how.problem(initial=["morning"], tasks=["unlock"])
     with pytest.raises(InputError, match="lift takes classical problems"):
         lift(solve(tasks).expect_plan())
-    windows = domain.problem(windows={"morning": "2..9"})
-    later = replace(tasks, classical=replace(windows, domain=tasks.domain.classical, seal=()), seal=())
-    with pytest.raises(UnsupportedError, match="in time, in candidates of tasks"):
-        candidates(later)
 
 
 def test_a_kept_plan_is_priced_where_its_steps_are_taken() -> None:
