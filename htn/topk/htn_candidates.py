@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from htn import kernels
 from htn.compilations.htn_reductions import compile_away, compile_wishes, remove_wishes
-from htn.grounding.ground_htn import GroundHtn, ground, refuse_numbers
-from htn.model import HtnProblem
+from htn.grounding.ground_htn import GroundHtn, ground
+from htn.model import HtnProblem, has_numbers
 from htn.search.htn_incumbent import keeps_budgets, plan_of, tree_of
 from htn.search.packed_hierarchy import PackedHierarchy
 from htn.search.task_networks import NetworkSpace, Node
@@ -21,9 +21,10 @@ from planner.compilations.driver import value_plan
 from planner.jit.common_kernel import INFINITE
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Finishing, Limits
-from planner.model.constructs import CONSTRAINED, Service, refuse
-from planner.model.problem import refuse_time
-from planner.plan import Plan
+from planner.model.constructs import CONSTRAINED, Construct, has
+from planner.model.problem import is_temporal
+from planner.options import SolveOptions
+from planner.plan import Plan, Result
 from planner.task.ground_task import INFINITY, Task, facts_of
 from planner.topk.candidates import CandidateOptions, Candidates, Making, no_limit
 from planner.topk.completions import Completions
@@ -31,6 +32,8 @@ from planner.topk.exploration import Explored, Part, Within
 from planner.topk.partial_order_reduction import Commuting, Items, Sleep, Variants
 from planner.topk.plan_enumeration import PlanEnumeration
 
+SOLVED: Final = (Construct.CREATION, Construct.UNKNOWN, Construct.UNKNOWN_NUMBERS, Construct.DEADLINE)
+"""Constructs of problems whose plans are not listed by a graph."""
 MANY: Final = 1024
 """Tasks of a network from which on larger networks are no worse."""
 
@@ -296,13 +299,21 @@ class HtnPlanEnumeration(PlanEnumeration):
 def candidates(problem: HtnProblem, limits: Limits, options: CandidateOptions) -> Candidates:
     """Return the plans for `problem`, each with a decomposition; see `planner.topk.top_k`.
 
-    Plans with the same steps are one, whatever they came of. Raises `UnsupportedError` for problems that it does not
-    take.
+    Plans with the same steps are one, whatever they came of. Where no graph lists the plans, the problem is solved
+    again and again without the plans so far. Raises `UnsupportedError` for problems that it does not take.
     """
-    refuse_numbers(problem, "in candidates of tasks")
-    refuse_time(problem.classical, "in candidates of tasks")
-    refuse(problem.classical, Service.TASK_CANDIDATES)
-    return HtnCandidates(problem, limits, options)
+    classical = problem.classical
+    is_solved = has_numbers(problem) or is_temporal(classical) or has(classical, *SOLVED)
+    return (SolvedCandidates if is_solved else HtnCandidates)(problem, limits, options)
+
+
+class SolvedCandidates(Candidates):
+    """The plans of a hierarchical problem, which is solved again and again."""
+
+    def _answer(self, problem: HtnProblem, options: SolveOptions) -> Result:
+        from htn.solve import answer
+
+        return answer(problem, options)
 
 
 class HtnCandidates(Candidates):

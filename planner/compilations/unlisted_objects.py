@@ -77,10 +77,13 @@ def may_find_more(problem: Problem) -> bool:
 def may_list_more(problem: Problem) -> bool:
     """Return whether objects that turn up in a listing might lead to the goal of `problem`, as far as is known.
 
-    They might unless the goal is relaxed unreachable also with such objects, of which all is supposed to hold.
+    They might unless the goal is relaxed unreachable also with such objects, of which all is supposed to hold. In time,
+    that is not looked at.
     """
     if not (lists_patterns(problem.domain) and describe_unlisted(problem)):
         return False
+    if is_temporal(problem):
+        return True
     supposed = suppose_found(problem)
     if supposed is None or creates_objects(problem.domain):
         return True

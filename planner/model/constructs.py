@@ -60,7 +60,6 @@ class Service(Enum):
     TASK_TIME = "plans of tasks in time"
     TASK_SEARCH = "search for decompositions"
     CANDIDATES = "candidates"
-    TASK_CANDIDATES = "candidates of tasks"
     POLICIES = "policies"
     QUESTIONS = "questions about all states"
     GROUND = "a ground problem"
@@ -84,8 +83,7 @@ REFUSED_BY: Final[Mapping[Service, frozenset[Construct]]] = MappingProxyType(
         Service.TIME: frozenset(),
         Service.TASK_TIME: frozenset([Construct.CREATION]),
         Service.TASK_SEARCH: _WHOLE.difference([Construct.UNKNOWN, Construct.BUDGETS]),
-        Service.CANDIDATES: frozenset([Construct.UNKNOWN, Construct.UNKNOWN_NUMBERS]),
-        Service.TASK_CANDIDATES: frozenset([Construct.CREATION, Construct.UNKNOWN, Construct.DEADLINE]),
+        Service.CANDIDATES: frozenset(),
         Service.POLICIES: frozenset([Construct.UNKNOWN_NUMBERS]),
         Service.QUESTIONS: frozenset(
             [Construct.CREATION, Construct.OUTCOMES, Construct.UNKNOWN, Construct.UNKNOWN_NUMBERS]
@@ -113,8 +111,6 @@ def name_refused(problem: Problem, service: Service) -> list[str]:
 
 _WAYS: Final[Mapping[Service, str]] = MappingProxyType(
     {
-        Service.CANDIDATES: "solve(…) gives one plan, and decide(…) a policy where facts are unknown",
-        Service.TASK_CANDIDATES: "solve(…) gives one plan",
         Service.QUESTIONS: "'applicable' and 'progress' take them; for unknown facts, state which hold",
         Service.GROUND: "solve(…) takes them, one by one",
     }

@@ -11,14 +11,15 @@ from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Any, TypeVar, dataclass, replace
 from planner.limits import Finishing, LimitReached, Limits, check_limits, read_clock
 from planner.model import Number, Problem
-from planner.model.constructs import Construct, Service, has, refuse
-from planner.model.domain import creates_objects
+from planner.model.constructs import Construct, has
 from planner.model.formulas import exact_decimal
-from planner.model.problem import NumericMetric, is_numeric
-from planner.plan import EXACT, Plan, Step, StoppedBy, divide_exactly, exact_sum
+from planner.model.problem import NumericMetric, is_numeric, is_temporal
+from planner.options import SolveOptions
+from planner.plan import EXACT, Plan, Result, Step, StoppedBy, divide_exactly, exact_sum
 from planner.problem_kinds import AnyProblem, resolve_problem, service_of
 from planner.semantics.simulation import price_steps
 from planner.task.ground_task import INFINITY, Task
+from planner.topk.solving_rounds import SolvingRounds
 from planner.validation.validate import make_checker
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ class Candidates(Iterator[Plan]):
         self._limits, self._options = limits, options
         self._task: Task | None = None
         self._listing: PlanEnumeration | None = None
+        self._rounds: SolvingRounds | None = None
         self._make: Making | None = None
         self._most: int | None = None
         self._is_impossible = False
@@ -113,20 +115,29 @@ class Candidates(Iterator[Plan]):
     @property
     def misses_none(self) -> bool:
         """Whether the plans that were asked for all come, in the order of their costs."""
-        return True
+        return self._rounds is None or self._rounds.misses_none
+
+    @property
+    def reason(self) -> str:
+        """Why plans may be missing, or come after dearer ones; empty where none is."""
+        return "" if self._rounds is None else self._rounds.reason
 
     @property
     def complete(self) -> bool:
         """Whether it is proved that there are no other plans."""
         if self._is_impossible:
             return True
+        if self._rounds is not None:
+            return self._rounds.complete
         return self.misses_none and self._listing is not None and self._listing.lower_bound >= INFINITY
 
     @property
     def lower_bound(self) -> Number | None:
-        """Lower bound on the cost of all further plans; None if there are none."""
+        """Lower bound on the cost of all further plans; None if there are none, or if no bound is known."""
         if self.complete:
             return None
+        if self._rounds is not None:
+            return self._rounds.lower_bound
         bound = 0
         if self._listing is not None:
             bound = self._listing.lower_bound if self.misses_none else self._listing.optimum
@@ -135,9 +146,16 @@ class Candidates(Iterator[Plan]):
     @property
     def most(self) -> Number | None:
         """Largest cost of a plan; None without a factor, and as long as the cheapest plan is not known."""
+        if self._rounds is not None:
+            return self._rounds.most
         if self._most is None or self._options.within is None or self._task is None:
             return None
         return divide_exactly(self._most, self._task.resolution)
+
+    @property
+    def can_draw(self) -> bool:
+        """Whether `draw` may yield plans: those that are listed can be drawn."""
+        return self._rounds is None
 
     def __next__(self) -> Plan:
         for plan in self._iterate_within_limits(self._plans):
@@ -181,6 +199,10 @@ class Candidates(Iterator[Plan]):
         if prepared is None:
             self._is_impossible = True
             return
+        if isinstance(prepared, SolvingRounds):
+            self._rounds = prepared
+            yield from prepared.plans()
+            return
         self._task, self._listing, self._make = prepared
         for actions in self._listing.plans():
             self._limits.check()
@@ -194,9 +216,27 @@ class Candidates(Iterator[Plan]):
                 self._most = self._options.limit(cost) if self._most is None else self._most
                 yield plan
 
-    def _prepare(self) -> tuple[Task, PlanEnumeration, Making] | None:
-        """Return the task, the listing of its plans and the maker of plans; None if there is no plan."""
-        raise NotImplementedError
+    def _prepare(self) -> tuple[Task, PlanEnumeration, Making] | SolvingRounds | None:
+        """Return the task, the listing of its plans and the maker of plans; None if there is no plan.
+
+        Where nothing lists the plans, return rounds, which solve the problem again and again.
+        """
+        return self._solve_in_rounds()
+
+    def _solve_in_rounds(self) -> SolvingRounds:
+        """Return the rounds of the problem; raise `UnsupportedError` for the options that they do not take."""
+        refused = {"`orders`": self._options.orders, "`wasteful`": self._options.wasteful}
+        for option, is_given in refused.items():
+            if is_given:
+                said = f"candidates with {option}, where plans are not listed but found one after another"
+                raise UnsupportedError(said, f"leave {option} out")
+        return SolvingRounds(self.problem, self._limits, self._answer, self._options.within)
+
+    def _answer(self, problem: Any, options: SolveOptions) -> Result:
+        """Solve `problem`, which is made of the declared one."""
+        from planner.solve import answer
+
+        return answer(problem, options)
 
 
 def candidates(
@@ -225,7 +265,10 @@ def candidates(
     Plans of a hierarchical problem have a decomposition; plans with the same steps are one plan, whatever their tasks.
     Such a plan is wasteful if it decomposes the tasks without some of its steps.
 
-    A problem with numbers needs fluents that take few values, and steps whose costs do not depend on these.
+    Where nothing lists the plans (in time, beside unknown facts or numbers, and where numbers take many values or what
+    steps cost depends on them), the problem is solved again and again without the plans so far: a plan that takes all
+    the steps of an earlier one is left out, in whatever order and at whatever times, unless it reaches a soft goal that
+    the earlier one forgoes. `reason` says what is not proved then; `orders` and `wasteful` are refused.
 
     `time_limit` is the working time of the iterator in seconds, `memory_limit` in GiB of the process; None is no limit.
     The iterator ends when a limit is reached, and `stopped_by` says so.
@@ -240,31 +283,21 @@ def candidates(
     if not isinstance(problem, Problem):
         found: Candidates = service_of(problem).candidates(problem, limits, options)
         return found
-    refuse(problem, Service.CANDIDATES)
+    return _select_class(problem)(problem, limits, options)
+
+
+def _select_class(problem: Problem) -> type[Candidates]:
+    """Return the iterator that lists the plans of `problem`, or else the one that solves it again and again."""
+    is_created, is_late = has(problem, Construct.CREATION), has(problem, Construct.DEADLINE)
+    if is_temporal(problem) or has(problem, Construct.UNKNOWN, Construct.UNKNOWN_NUMBERS):
+        return Candidates
     if is_numeric(problem):
-        _refuse_beside_numbers(problem, options)
-    if creates_objects(problem.domain):
-        if has(problem, Construct.DEADLINE):
-            raise UnsupportedError("candidates with deadlines where actions create objects")
+        return Candidates if is_created or is_late else NumericCandidates
+    if is_created and not is_late:
         from planner.topk.creation_candidates import CreationCandidates
 
-        return CreationCandidates(problem, limits, options)
-    return (
-        NumericCandidates(problem, limits, options)
-        if is_numeric(problem)
-        else ClassicalCandidates(problem, limits, options)
-    )
-
-
-def _refuse_beside_numbers(problem: Problem, options: CandidateOptions) -> None:
-    refused = {
-        "actions that create objects": creates_objects(problem.domain),
-        "a deadline": has(problem, Construct.DEADLINE),
-        "wasteful plans": options.wasteful,
-    }
-    for construct, there in refused.items():
-        if there:
-            raise UnsupportedError(f"candidates of a problem with numbers and {construct}", "solve(…) gives one plan")
+        return CreationCandidates
+    return Candidates if is_created else ClassicalCandidates
 
 
 class ClassicalCandidates(Candidates):
@@ -275,13 +308,16 @@ class ClassicalCandidates(Candidates):
         """Whether all plans come: with a deadline, plans that look wasteful may be missing."""
         return not has(self.problem, Construct.DEADLINE) or self._options.wasteful
 
-    def _prepare(self) -> tuple[Task, PlanEnumeration, Making] | None:
+    def _prepare(self) -> tuple[Task, PlanEnumeration, Making] | SolvingRounds | None:
         task = self._ground()
+        if task is None:
+            return self._solve_in_rounds()
         if task.unreachable_goal is not None:
             return None
         return task, self._list(task), PlanMaker(self.problem, task).make
 
-    def _ground(self) -> Task:
+    def _ground(self) -> Task | None:
+        """Return the task whose plans are listed; None if there is none."""
         from planner.grounding.ground import ground
 
         problem, whole = self.problem, self._options.wasteful
@@ -311,13 +347,18 @@ class ClassicalCandidates(Candidates):
 
 
 class NumericCandidates(ClassicalCandidates):
-    """Iterates over the plans of a problem with numbers: those of the classical task on the values of its fluents."""
+    """Iterates over the plans of a problem with numbers: those of the classical task on the values of its fluents.
 
-    def _ground(self) -> Task:
+    Where fluents take too many values, or what steps cost depends on them, there is no such task.
+    """
+
+    def _ground(self) -> Task | None:
         from planner.grounding.ground_numeric import ground_numeric
         from planner.task.numbers_as_facts import NumberEnumeration
 
         problem = self.problem
+        if self._options.wasteful:
+            return None
         if problem.wishes:
             from planner.compilations.soft_goals import compile_wishes
 
@@ -325,12 +366,9 @@ class NumericCandidates(ClassicalCandidates):
         source = ground_numeric(problem, self._limits)
         if source.task.unreachable_goal is not None:
             return source.task
-        reason = "what a step costs depends on numbers"
-        if source.is_priced:
-            numbers = NumberEnumeration(source)
-            for _ in numbers.steps():
-                self._limits.check()
-            if numbers.result is not None:
-                return numbers.result.task
-            reason = numbers.reason
-        raise UnsupportedError(f"candidates of a problem with numbers where {reason}", "solve(…) gives one plan")
+        if not source.is_priced:
+            return None
+        numbers = NumberEnumeration(source)
+        for _ in numbers.steps():
+            self._limits.check()
+        return None if numbers.result is None else numbers.result.task

@@ -217,10 +217,13 @@ class _Pool:
         self._is_late = False
 
     def fill(self, started: float, seconds: float | None, seed: int) -> None:
-        """List plans by cost for a quarter of the time; if there are more, draw plans at random."""
+        """List plans by cost for a quarter of the time; if there are more, draw plans at random.
+
+        Where none can be drawn, listing has all of the time.
+        """
         for plan in islice(self._found, LISTED):
             self._add(plan)
-            if seconds is not None and read_clock() > started + seconds / 4:
+            if seconds is not None and self._found.can_draw and read_clock() > started + seconds / 4:
                 break
         if self._found.stopped_by is None:
             self._draw(seed, None if seconds is None else started + seconds)
@@ -263,6 +266,7 @@ class _Pool:
             lower_bound,
             not others and self._found.complete,
             Diversity(self._by, _pairwise_distances(features), len(self._plans), all_seen),
+            reason=self._found.reason,
         )
 
 

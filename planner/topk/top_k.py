@@ -25,9 +25,9 @@ class CandidateSet:
 
     `proved` says that no other plan is cheaper than one of these. All others cost at least `lower_bound`, which is None
     if the set is `complete`: there are no others. `stopped_by` says why there are no more: FIRST_PLAN if there are as
-    many as asked for. `diversity` has the distances of plans that were selected to be diverse. The last `unproved`
-    plans were found by a search for good plans when time ended: others may cost less, and some of their steps may be
-    useless.
+    many as asked for. `reason` says what was not proved, where that is known. `diversity` has the distances of plans
+    that were selected to be diverse. The last `unproved` plans were found by a search for good plans when time ended:
+    others may cost less, and some of their steps may be useless.
     """
 
     plans: tuple[Plan, ...]
@@ -37,10 +37,13 @@ class CandidateSet:
     complete: bool
     diversity: Diversity | None = None
     unproved: int = 0
+    reason: str = ""
 
     def summary(self) -> str:
         """Return a text for people: the number of plans, and what is proved about them."""
         text = self._describe_proof()
+        if self.reason:
+            text = f"{text}; {self.reason}"
         return text if self.diversity is None or not self.plans else f"{text}; {self.diversity.summary(self.plans)}"
 
     def __str__(self) -> str:
@@ -83,6 +86,7 @@ class CandidateSet:
             "lower_bound": json_number(self.lower_bound),
             "complete": self.complete,
             **({"unproved": self.unproved} if self.unproved else {}),
+            **({"reason": self.reason} if self.reason else {}),
             **({} if self.diversity is None else {"diversity": self.diversity.to_dict()}),
         }
 
@@ -125,14 +129,15 @@ def k_best(
     kept = time_limit * FILL_SHARE if fill and time_limit is not None else 0.0
     first = None if time_limit is None else time_limit - kept
     found = candidates(problem, within=within, orders=orders, wasteful=wasteful, time_limit=first, **limits)
-    plans = tuple(islice(found, None if k is None else min(k, sys.maxsize)))
+    plans = tuple(sorted(islice(found, None if k is None else min(k, sys.maxsize)), key=lambda plan: plan.charge))
     stopped_by = found.stopped_by or StoppedBy.FIRST_PLAN
     proved = found.misses_none and stopped_by in (StoppedBy.EXHAUSTED, StoppedBy.FIRST_PLAN)
     more: list[Plan] = []
     if fill and stopped_by is StoppedBy.TIME:
         others = _find_other_plans(problem, plans, found.most, {**limits, "time_limit": kept})
         more = others[: None if k is None else k - len(plans)]
-    return CandidateSet((*plans, *more), proved, stopped_by, found.lower_bound, found.complete, unproved=len(more))
+    bound, complete = found.lower_bound, found.complete
+    return CandidateSet((*plans, *more), proved, stopped_by, bound, complete, unproved=len(more), reason=found.reason)
 
 
 def check_number(k: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.random_hierarchies import PARTIAL, WILD, HtnFeatures, random_htn
 from htn.language.declare import Methods
 from htn.verification.plan_verification import validate
-from planner import Domain, StoppedBy, UnsupportedError, candidates, k_best, rank, solve
+from planner import Domain, StoppedBy, candidates, k_best, rank, solve
 from planner.cli import interrupt, main
 
 
@@ -103,11 +103,10 @@ def test_budgets_and_wishes_count():
     assert [plan.cost for plan in candidates(wished, within=2)] == [6]
 
 
-def test_what_is_not_taken_is_named():
-    with pytest.raises(UnsupportedError, match="deadlines"):
-        candidates(trip(deadline=30))
-    with pytest.raises(UnsupportedError, match="unknown facts in candidates"):
-        candidates(trip(unknown=["ticket"]))
+def test_plans_of_tasks_with_deadlines_and_on_suppositions():
+    assert [plan.cost for plan in candidates(trip(deadline=30))] == [6]
+    supposed = list(candidates(trip(unknown=["ticket"])))
+    assert [plan.cost for plan in supposed] == [6, 10]
 
 
 FILE = """

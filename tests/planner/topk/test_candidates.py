@@ -14,14 +14,11 @@ from planner import (
     Domain,
     InputError,
     StoppedBy,
-    UnsupportedError,
     candidates,
     k_best,
     validate,
 )
 from planner.cli import main
-from planner.lightweight import replace
-from planner.model import Atom
 
 
 def ways(costs, goal=("there",)):
@@ -268,9 +265,3 @@ def test_a_set_is_data():
 def test_mistakes_are_named(options, message):
     with pytest.raises(InputError, match=message):
         k_best(ways([1]), **{"k": 1, **options})
-
-
-def test_what_is_not_taken_is_named():
-    unknown = replace(ways([1]), unknown=(Atom("there", ()),))
-    with pytest.raises(UnsupportedError, match="unknown facts in candidates"):
-        candidates(unknown)
