@@ -17,7 +17,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, islice
 
-from planner.errors import InputError, did_you_mean
+from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, replace
 from planner.limits import read_clock
 from planner.model import Number
@@ -40,7 +40,12 @@ def actions_of(plan: Plan) -> Features:
 
 
 def links_of(plan: Plan) -> Features:
-    """Return the causal links of `plan`: which step provides which condition for which step, or for the goal."""
+    """Return the causal links of `plan`: which step provides which condition for which step, or for the goal.
+
+    Raises `UnsupportedError` for a plan in time.
+    """
+    if plan.times:
+        raise UnsupportedError("causal links of plans in time", "by='actions' compares plans by their steps")
     from planner.partial_order.causal_links import causal_links
 
     ends: list[Hashable] = ["initial state", *[(step.action, step.arguments) for step in plan.steps], "goal"]

@@ -273,3 +273,5 @@ def test_other_functions_take_the_plans() -> None:
     assert far.diversity is not None
     assert far.diversity.least == 1
     assert far.plans[0].charge == plans[0].charge
+    with pytest.raises(UnsupportedError, match="by='actions' compares plans by their steps"):
+        diverse(ask(), 2, by="links", time_limit=60)
