@@ -41,7 +41,7 @@ from planner.model.problem import Goal, Problem, SoftGoal, is_temporal, seal_lik
 from planner.plan import Plan, Step
 from planner.problem_kinds import classical_of, with_classical
 
-MARK: Final = "@done "
+MARK: Final = "@taken "
 """Prefix of the names of marks; the step, and how often it is done, follow."""
 CREATED: Final = "_"
 """Stands for an object that a step creates, in place of its name."""

@@ -34,13 +34,18 @@ NO_PROOF: Final = "a plan was not proved to be the cheapest of those left: other
 class _Stop(threading.Event):
     """Ends a search at a plan that is charged no more than `least`, or when `outer` is set."""
 
-    def __init__(self, outer: threading.Event | None, least: Number | None) -> None:
+    def __init__(self, outer: threading.Event | None, least: Number) -> None:
         super().__init__()
         self._outer, self._least = outer, least
 
+    @property
+    def is_reached(self) -> bool:
+        """Whether the search was ended at its plan."""
+        return super().is_set()
+
     def look(self, progress: Progress) -> None:
         """End the search if its plan is charged no more than any other one."""
-        if self._least is not None and progress.plan is not None and progress.plan.charge <= self._least:
+        if progress.plan is not None and progress.plan.charge <= self._least:
             self.set()
 
     def is_set(self) -> bool:
@@ -93,22 +98,31 @@ class SolvingRounds:
             raise LimitReached(StoppedBy.INCOMPLETE if is_early else result.stopped_by)
 
     def _solve(self, share: float) -> Result:
-        """Return the answer for the problem without the plans so far; one plan may take a `share` of the time.
-
-        A plan that is charged no more than the bound ends the search: no plan that is left is cheaper.
-        """
+        """Return the answer for the problem without the plans so far; one plan may take a `share` of the time."""
         problem = forbid_plans(self._problem, self._found) if self._found else self._problem
-        least = self.lower_bound if self.misses_none else None
-        stop = _Stop(self._limits.cancel, least)
-        found = self._answer(problem, SolveOptions().within(self._limits, share, on_progress=stop.look, cancel=stop))
-        if least is not None and found.plan is not None and found.plan.charge <= least:
-            found = replace(found, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, lower_bound=least)
+        found = self._solve_to_bound(problem, share)
+        if found is None:
+            found = self._answer(problem, SolveOptions().within(self._limits, share))
         classical = classical_of(self._problem)
         if may_find_out(classical.domain):
             from planner.compilations.unlisted_objects import qualify_by_findings
 
             found = qualify_by_findings(classical, found)
         return found
+
+    def _solve_to_bound(self, problem: Any, share: float) -> Result | None:
+        """Return the answer of a search that ends at a plan that is charged no more than the bound: none is cheaper.
+
+        Return None without a bound, and where the search ended so at a plan that became another one.
+        """
+        least = self.lower_bound if self.misses_none else None
+        if least is None:
+            return None
+        stop = _Stop(self._limits.cancel, least)
+        found = self._answer(problem, SolveOptions().within(self._limits, share, on_progress=stop.look, cancel=stop))
+        if found.plan is not None and found.plan.charge <= least:
+            return replace(found, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, lower_bound=least)
+        return None if stop.is_reached else found
 
     def _note_proof(self, result: Result) -> None:
         """Keep what is proved of the plans that are left, as long as each plan so far is proved to be the cheapest.

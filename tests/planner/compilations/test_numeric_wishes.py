@@ -10,7 +10,7 @@ import pytest
 from numeric_problems import TooManyStates, Unbounded, find_least_cost, random_numeric_problem
 
 from planner import Domain, Plan, Status, Step, solve
-from planner.errors import ForethoughtError, UnsupportedError
+from planner.errors import ForethoughtError
 from planner.model import Comparison, Goal, Metric, NumericMetric, SoftGoal
 from planner.options import SolveOptions
 from planner.solve import answer
@@ -120,6 +120,7 @@ def test_deadlines_of_which_nothing_is_known_end_unknown():
     assert solve(delivery(Decimal("0.5"))).status is Status.UNKNOWN
 
 
-def test_candidates_refuse_numbers_by_name():
-    with pytest.raises(UnsupportedError, match="candidates of a problem with numbers"):
-        candidates(delivery(100))
+def test_candidates_meet_deadlines_beside_numbers():
+    first = next(candidates(delivery(100)))
+    assert first.cost == 3
+    assert check_steps(first.problem, first).valid

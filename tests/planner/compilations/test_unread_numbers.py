@@ -8,7 +8,6 @@ import pytest
 
 from planner import Domain, Status, When, candidates, decide, explain_unsolvable, mend, solve, validate
 from planner.compilations.unlisted_objects import READ_FIRST, may_find_more, plan_to_find
-from planner.errors import UnsupportedError
 from planner.limits import Limits
 from planner.model import Problem
 from planner.plan import Plan, Step
@@ -174,8 +173,15 @@ def test_services_that_refuse_unknown_numbers() -> None:
         Status.UNSUPPORTED,
         "policies do not take unknown numbers; solve(…) gives a plan, which supposes their values",
     )
-    with pytest.raises(UnsupportedError, match="unknown numbers in candidates"):
-        candidates(problem)
+
+
+def test_candidates_suppose_unknown_numbers() -> None:
+    found = candidates(problem_of(shop(), 30))
+    first = next(found)
+    assert first.suppositions
+    assert validate(first.problem, first).valid
+    assert not found.complete
+    assert found.lower_bound is None
 
 
 def test_plans_in_time_read_first() -> None:
