@@ -34,12 +34,15 @@ from planner.model.timing import TimedEffect
 from planner.model.unknown_numbers import find_unread
 from planner.plan import Plan, Result, Statistics, Status, Step, StepTime, StoppedBy, exact
 from planner.portfolio.incumbent import weaken_to_intended
-from planner.problem_kinds import is_other_problem
+from planner.problem_kinds import classical_of, is_other_problem
 from planner.repair.mending import mend
 from planner.reuse.templates import Values, make_valid_plan
 from planner.reuse.text_store import Store
 from planner.solve import solve
 from planner.validation.validate import check_steps
+
+FINAL: Final = (StoppedBy.EXHAUSTED, StoppedBy.INCOMPLETE)
+"""What ends a search that ended by itself, so that more time would not help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ class Entry:
     @property
     def is_final(self) -> bool:
         """Whether the search ended by itself, so that more time would not help."""
-        return self.stopped_by in {StoppedBy.EXHAUSTED, StoppedBy.INCOMPLETE}
+        return self.stopped_by in FINAL
 
     @classmethod
     def of(cls, text: str) -> Entry | None:
@@ -313,6 +316,10 @@ ADAPT_SECONDS: Final = 2.0
 """Time limit for adapting plans of similar problems, in seconds."""
 MAX_SIMILAR: Final = 3
 """Number of plans of similar problems that are tried."""
+MAX_ANSWERS: Final = 100
+"""Number of answers that are kept for equal problems of other kinds, and with unknown facts or numbers."""
+LIMITS: Final = ("time_limit", "memory_limit", "cancel", "on_progress")
+"""Options that do not change what is asked for."""
 ENOUGH_TIME: Final = 0.9
 """Share of the time limit: a cached plan of a search that took as long is not searched for again."""
 FOUND: Final = "cache"
@@ -347,6 +354,21 @@ class Recalled:
     values: Values = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """The `result` of a `problem` whose shape is not known, how it was `asked` for, and the seconds of its search."""
+
+    problem: Any
+    asked: dict[str, Any]
+    result: Result
+    seconds: float
+
+    def will_do(self, options: dict[str, Any]) -> bool:
+        """Return whether a search with these options would find nothing better."""
+        is_final = self.result.stopped_by in (*FINAL, StoppedBy.FIRST_PLAN)
+        return is_final or had_enough_time(self.seconds, options)
+
+
 class PlanCache:
     """A cache of up to `capacity` plans by the shapes of their problems, which drops the least recently used.
 
@@ -358,6 +380,7 @@ class PlanCache:
         self.savings = Savings()
         self._adapt = adapt
         self._store = Store(path, "plans", capacity)
+        self._answers: list[_Answer] = []
 
     def __len__(self) -> int:
         return len(self._store)
@@ -375,11 +398,13 @@ class PlanCache:
 
         A plan of a search that ended by itself, such as with a proof, always will. Any other plan will if any plan does
         (`mode="first"`), or if its search had as much time as this one would have. `statistics.search` is "cache" or
-        "adapted" then. Problems of other kinds, and with unknown facts or numbers, are always searched, and with
-        `plain` every problem is.
+        "adapted" then. Of other kinds, and with unknown facts or numbers, only a problem that is equal gets the plan,
+        from this object. With `plain`, every problem is searched.
         """
-        if is_other_problem(problem) or problem.unknown or find_unread(problem) or options.get("plain"):
+        if options.get("plain"):
             return Recalled(solve(problem, **options))
+        if is_other_problem(problem) or problem.unknown or find_unread(problem):
+            return self._recall_equal(problem, options)
         began = read_clock()
         shape = shape_of(problem)
         found = self._look_up(problem, shape, options, began)
@@ -392,9 +417,26 @@ class PlanCache:
             self._store_plan(problem, shape, result, read_clock() - began)
         return Recalled(result)
 
+    def _recall_equal(self, problem: Any, options: dict[str, Any]) -> Recalled:
+        """Solve `problem`, or return the answer for an equal one that was asked for in the same way."""
+        asked = {name: value for name, value in options.items() if name not in LIMITS}
+        for answer in self._answers:
+            if asked == answer.asked and answer.will_do(options) and problem == answer.problem:
+                self.savings.hits += 1
+                self.savings.seconds += answer.seconds
+                plan = replace(answer.result.expect_plan(), problem=problem)
+                return Recalled(replace(answer.result, plan=plan, statistics=Statistics(search=FOUND)), answer.seconds)
+        began = read_clock()
+        result = solve(problem, **options)
+        self.savings.misses += 1
+        domain = classical_of(problem).domain
+        if result.plan is not None and not calls_python(domain):
+            self._answers = [_Answer(problem, asked, result, read_clock() - began), *self._answers][:MAX_ANSWERS]
+        return Recalled(result)
+
     def _look_up(self, problem: Problem, shape: Shape, options: dict[str, Any], began: float) -> Recalled | None:
         entry, first = _read_entry(self._store.get(shape.key)), options.get("mode") == "first"
-        if entry is not None and (first or entry.is_final or entry.seconds >= _time_limit_of(options) * ENOUGH_TIME):
+        if entry is not None and (first or entry.is_final or had_enough_time(entry.seconds, options)):
             result = _make_result(problem, entry, {f"#{number}": name for number, name in enumerate(shape.objects)})
             if result is not None:
                 self.savings.hits += 1
@@ -437,6 +479,11 @@ class PlanCache:
             times=result.plan.times,
         )
         self._store.put(shape.key, json.dumps(entry.to_dict()), like)
+
+
+def had_enough_time(seconds: float, options: dict[str, Any]) -> bool:
+    """Return whether a search that took so many `seconds` had about as much time as `options` allow."""
+    return seconds >= _time_limit_of(options) * ENOUGH_TIME
 
 
 def _time_limit_of(options: dict[str, Any]) -> float:

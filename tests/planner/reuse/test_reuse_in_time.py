@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from htn.language.declare import Methods
+from htn.model import HtnProblem
 from planner import Domain, Status, solve, validate
 from planner.model import Problem
 from planner.reuse.plan_cache import PlanCache, shape_of
@@ -79,3 +82,23 @@ def test_plans_in_time_are_not_adapted() -> None:
     cache.solve(ask(), mode="first", time_limit=30)
     cache.solve(ask(windows={"lit": "6..30"}), mode="first", time_limit=30)
     assert (cache.savings.hits, cache.savings.adapted, cache.savings.misses) == (0, 0, 2)
+
+
+def make_tasks() -> HtnProblem:
+    hall = Domain("hall")
+    hall.action("sweep", provides=["swept"], duration=2)
+    hall.action("mop", requires=["swept"], provides=["clean"], duration=3)
+    how = Methods(hall)
+    how.task("tidy")
+    how.method("thoroughly", task="tidy", subtasks=["sweep", "mop"])
+    return how.problem(tasks=["tidy"], metric="makespan")
+
+
+@pytest.mark.parametrize("make", [make_tasks, lambda: ask(unknown=["got(left)"])])
+def test_an_equal_problem_gets_the_answer_again(make: Callable[[], Any]) -> None:
+    cache = PlanCache()
+    first, again = cache.solve(make(), time_limit=20), cache.solve(make(), time_limit=20)
+    assert (first.status, first.plan, first.lower_bound) == (again.status, again.plan, again.lower_bound)
+    assert again.plan is not None
+    assert (cache.savings.hits, cache.savings.misses) == (1, 1)
+    assert validate(make(), again.plan).valid
