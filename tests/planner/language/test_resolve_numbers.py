@@ -18,7 +18,7 @@ from planner.model.actions import Action, NumericEffect, Outcome, When
 from planner.model.domain import Axiom, DomainModel, Function, Predicate
 from planner.model.formulas import And, Arithmetic, Atom, Comparison, Exists, Forall, Formula, Not, Object, Variable
 from planner.model.problem import TOTAL_COST, Goal, NumericMetric, Problem, SoftGoal
-from planner.reuse.plan_cache import shape_of
+from planner.reuse.problem_shapes import shape_of
 
 ROBOT, ROOM, OTHER = Variable("?robot", ("robot",)), Variable("?from", ("room",)), Variable("?to", ("room",))
 FUEL, DISTANCE = Atom("fuel", ("?robot",)), Atom("distance", ("?from", "?to"))

@@ -18,7 +18,8 @@ from planner.errors import InputError
 from planner.lightweight import replace
 from planner.model import Atom, Object
 from planner.plan import StoppedBy
-from planner.reuse.plan_cache import PlanCache, shape_of
+from planner.reuse.plan_cache import PlanCache
+from planner.reuse.problem_shapes import shape_of
 from planner.reuse.templates import lift
 
 
@@ -167,7 +168,7 @@ def test_two_caches_of_one_file_know_what_each_other_found(tmp_path) -> None:
 
 
 def test_shapes_do_not_depend_on_the_process() -> None:
-    code = "import planner, planner.reuse.plan_cache as c; print(c.shape_of(planner.load('assistant')).key)"
+    code = "import planner, planner.reuse.problem_shapes as c; print(c.shape_of(planner.load('assistant')).key)"
     run = [sys.executable, "-c", code]
     keys = {
         subprocess.run(

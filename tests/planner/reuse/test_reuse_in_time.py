@@ -11,7 +11,8 @@ from htn.language.declare import Methods
 from htn.model import HtnProblem
 from planner import Domain, Status, solve, validate
 from planner.model import Problem
-from planner.reuse.plan_cache import PlanCache, shape_of
+from planner.reuse.plan_cache import PlanCache
+from planner.reuse.problem_shapes import shape_of
 
 
 def make_shop(wait: int = 2) -> Domain:

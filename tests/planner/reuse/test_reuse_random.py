@@ -11,7 +11,8 @@ from planner import Problem, Status, solve, validate
 from planner.lightweight import replace
 from planner.model import Object
 from planner.model.formulas import substitute
-from planner.reuse.plan_cache import PlanCache, shape_of
+from planner.reuse.plan_cache import PlanCache
+from planner.reuse.problem_shapes import shape_of
 
 
 def wishful(seed: int) -> Problem:
