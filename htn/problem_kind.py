@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from htn.model import HtnDomain, HtnProblem
+from htn.model import HtnDomain, HtnProblem, seal_problem
 from planner.lightweight import Final
 from planner.limits import Limits
 from planner.lint.findings import Finding
@@ -30,6 +30,11 @@ def resolve(problem: HtnProblem) -> HtnProblem:
     from htn.language.declare.resolve_htn import resolve_htn
 
     return resolve_htn(problem)
+
+
+def seal(problem: HtnProblem) -> HtnProblem:
+    """Return `problem`, in which all names were looked up, sealed."""
+    return seal_problem(problem)
 
 
 def solve(problem: HtnProblem, options: SolveOptions) -> Result:

@@ -14,6 +14,7 @@ from functools import cache
 from planner.errors import InputError, UnsupportedError, kind_of
 from planner.lightweight import TYPE_CHECKING, Any, Protocol, TypeVar, cast, replace
 from planner.model import DomainModel, Problem
+from planner.model.problem import seal
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -72,6 +73,9 @@ class ProblemKind(Protocol):
 
     def resolve(self, problem: Any) -> Any:
         """Return the problem with its texts read and its names looked up; raises `InputError` for a mistake."""
+
+    def seal(self, problem: Any) -> Any:
+        """Return the problem, in which all names were looked up, sealed: nobody looks them up again."""
 
     def solve(self, problem: Any, options: SolveOptions) -> Result:
         """Return the answer to the problem."""
@@ -186,6 +190,12 @@ def with_classical(problem: Any, classical: Problem) -> Any:
     if classical.domain is problem.classical.domain:
         return replace(problem, classical=classical)
     return replace(problem, classical=classical, domain=replace(problem.domain, classical=classical.domain))
+
+
+def with_sealed_classical(problem: Any, classical: Problem) -> Any:
+    """Return `problem` as `with_classical` does, sealed: all names in `classical` were looked up."""
+    found = with_classical(problem, seal(classical))
+    return service_of(found).seal(found) if is_other_problem(found) else found
 
 
 def unsupported_kind(found: Named, doing: str) -> UnsupportedError:

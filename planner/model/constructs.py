@@ -30,6 +30,8 @@ class Construct(Enum):
 
 CONSTRAINED: Final = (Construct.CONSTRAINTS, Construct.SOFT_CONSTRAINTS)
 """Constraints of both kinds."""
+WISHES: Final = (Construct.SOFT_GOALS, Construct.SOFT_CONSTRAINTS)
+"""What plans may forgo."""
 _TESTS: Final[Mapping[Construct, Callable[[Problem], bool]]] = MappingProxyType(
     {
         Construct.CHANGES: lambda problem: bool(problem.ran) or declares_changes(problem.domain),
@@ -89,8 +91,8 @@ REFUSED_BY: Final[Mapping[Service, frozenset[Construct]]] = MappingProxyType(
             [Construct.CREATION, Construct.OUTCOMES, Construct.UNKNOWN, Construct.UNKNOWN_NUMBERS]
         ),
         Service.GROUND: _WHOLE.union([Construct.CREATION, Construct.UNKNOWN_NUMBERS]),
-        Service.PATCHES: _WHOLE.difference([Construct.UNKNOWN, Construct.BUDGETS, Construct.DEADLINE]),
-        Service.MENDING: _WHOLE.difference([Construct.BUDGETS, Construct.DEADLINE]),
+        Service.PATCHES: frozenset(),
+        Service.MENDING: frozenset(),
         Service.UNDOING: frozenset([Construct.UNKNOWN]),
         Service.TASK_REPAIR: _WHOLE,
         Service.UNIFIED_PLANNING: _WHOLE.union([Construct.CREATION, Construct.OUTCOMES, Construct.UNKNOWN_NUMBERS]),

@@ -10,26 +10,28 @@ from __future__ import annotations
 import threading
 from collections.abc import Container, Iterable, Mapping, Sequence
 
+from planner.compilations.budgets import without_budgets
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.passes import compile_away
 from planner.compilations.soft_goals import add_stages, as_pointer_move
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import STOPS, Finishing, Limits, check_limits, stop_reason
-from planner.model import Action, Number, Problem
-from planner.model.constructs import CONSTRAINED, Construct, Service
-from planner.model.problem import is_numeric
+from planner.model import Action, Atom, Number, Problem
+from planner.model.constructs import CONSTRAINED, WISHES, Construct, has
+from planner.model.problem import is_numeric, is_temporal
 from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
-from planner.portfolio.incumbent import refuse_constructs
-from planner.problem_kinds import resolve_classical
+from planner.problem_kinds import AnyProblem, classical_of, resolve_problem
 from planner.repair.forbidden_steps import actions_of, forbid_actions
 from planner.repair.numeric_mending import mend_numbers
-from planner.repair.patching import ReentryPoints
+from planner.repair.reentry_points import ReentryPoints
 from planner.repair.repair_search import Choice, Chooser, add_spare_objects, describe_untried, instantiate, weaken_claim
 from planner.semantics.simulation import Simulation
 from planner.validation.validate import check_steps
 
 FIRST_SHARE: Final = 0.7
 """Share of the time in which kept steps and costs are optimised together; the rest is for the kept steps alone."""
+UNLIMITED_SHARE: Final = 0.5
+"""Share of the time for the plan without budgets and deadline."""
 KEEP = "@keep-"
 _SKIP = "@skip-"
 
@@ -65,8 +67,10 @@ class Mended:
 
     `origins` has the place of each step in the given plan, from 0, None for a new step. `cost` is of all steps, `extra`
     of the new ones. `keeps_most` says that it is proved that no plan keeps more steps. `status` is OPTIMAL if, besides,
-    none that keeps as many costs less `extra`. It is UNSOLVABLE if nothing reaches the goal; then, as with UNKNOWN and
-    UNSUPPORTED, `steps` is None. `misfits` are places in the given plan whose step does not fit the problem, and why.
+    none that keeps as many costs less `extra`; or is charged less, where `mend` says so. It is UNSOLVABLE if nothing
+    reaches the goal; then, as with UNKNOWN and UNSUPPORTED, `steps` is None. `misfits` are places in the given plan
+    whose step does not fit the problem, and why. `plan` has the steps with their times, their decomposition, and what
+    they suppose and forgo.
     """
 
     status: Status
@@ -79,6 +83,7 @@ class Mended:
     misfits: tuple[tuple[int, str], ...] = ()
     reason: str = ""
     keeps_most: bool = False
+    plan: Plan | None = None
 
     @property
     def kept(self) -> tuple[int, ...]:
@@ -101,7 +106,7 @@ class Mended:
 
 
 def mend(
-    problem: Problem,
+    problem: AnyProblem,
     steps: Plan | Sequence[Step],
     *,
     forbidden: Iterable[Step] = (),
@@ -112,25 +117,55 @@ def mend(
     """Return a plan for `problem` that keeps as many of `steps`, in their order, as any plan can.
 
     Of these plans, it is one whose new steps cost least. Steps like those of `forbidden` are neither kept nor inserted.
-    A kept step has the same action and arguments; steps that do not fit the problem are skipped, with the reason. If
-    the plan breaks a budget or the deadline, the status is UNKNOWN, as another plan might keep them. Limits are those
-    of `planner.solve`. Raises `InputError` for invalid limits, and for undeclared names in the problem.
+    A kept step has the same action and arguments; steps that do not fit the problem are skipped, with the reason.
+    Limits are those of `planner.solve`.
+
+    In time, under tasks, with unknown facts or with wishes, and where the plan with the cheapest new steps breaks a
+    budget or the deadline, it is the plan that is charged least of those that keep as many. In time, steps are in the
+    order of their starts. What a kept step creates may have another name there.
+
+    Raises `InputError` for invalid limits, and for undeclared names in the problem.
     """
     check_limits(time_limit, memory_limit)
-    problem = resolve_classical(problem, "mend", "solve(problem) finds a plan for it")
+    problem = resolve_problem(problem)
     given = steps.steps if isinstance(steps, Plan) else tuple(steps)
-    if problem.is_limited:
-        free = replace(problem, budgets={}, deadline=None)
-        found = mend(free, given, forbidden=forbidden, time_limit=time_limit, memory_limit=memory_limit, cancel=cancel)
-        return _check_limits(problem, found)
-    refused = refuse_constructs(problem, Service.MENDING)
-    if refused is not None:
-        return Mended(refused.status, refused.stopped_by, given, reason=refused.reason)
+    banned, limits = actions_of(forbidden), Limits(time_limit, memory_limit, cancel)
+    if not isinstance(problem, Problem) or is_temporal(problem) or has(problem, Construct.UNKNOWN, *WISHES):
+        return _mend_marked(problem, given, banned, limits)
+    if not problem.is_limited:
+        return _mend_in_stages(problem, given, banned, limits)
+    free = replace(without_budgets(problem), deadline=None)
+    found = _mend_in_stages(free, given, banned, limits.share(UNLIMITED_SHARE))
+    if found.plan is not None and check_steps(problem, found.plan.steps).valid:
+        return replace(found, plan=replace(found.plan, problem=problem))
+    return found if found.status is Status.UNSOLVABLE else _mend_marked(problem, given, banned, limits)
+
+
+def _mend_marked(problem: AnyProblem, given: tuple[Step, ...], banned: frozenset[Atom], limits: Limits) -> Mended:
+    """Mend a problem of any kind by plans of `solve` that mark the steps that they keep."""
+    from planner.repair.keeping_steps import KeepingSearch, find_misfits, forbid_steps, make_patterns
+
+    classical = classical_of(problem)
+    wrong = find_misfits(classical, given)
+    places = [place for place, step in enumerate(given) if place not in wrong and actions_of([step]).isdisjoint(banned)]
+    patterns = make_patterns(classical, [given[place] for place in places])
+    found = KeepingSearch(problem, forbid_steps(problem, banned), patterns, limits).run()
+    misfits, plan = tuple(wrong.items()), found.plan
+    if plan is None:
+        return _weaken(classical, Mended(found.status, found.stopped_by, given, misfits=misfits, reason=found.reason))
+    origins = tuple([None if each is None else places[each] for each in found.origins])
+    extra = exact_sum([step.cost for step, origin in zip(plan.steps, origins, strict=True) if origin is None])
+    said = (misfits, found.reason, found.keeps_most, plan)
+    mended = Mended(found.status, found.stopped_by, given, plan.steps, origins, plan.cost, extra, *said)
+    return _weaken(classical, mended)
+
+
+def _mend_in_stages(problem: Problem, given: tuple[Step, ...], banned: frozenset[Atom], limits: Limits) -> Mended:
+    """Mend a sequential problem without limits by one search over the stages of the given plan."""
     whole = compile_away(add_spare_objects(problem, given), *CONSTRAINED)
     rules = Simulation(whole).rules
     wrong = {place: misfit for place, step in enumerate(given) if (misfit := rules.misfit(step))}
     fitting = {place: step for place, step in enumerate(given) if place not in wrong}
-    banned, limits = actions_of(forbidden), Limits(time_limit, memory_limit, cancel)
     relevant = remove_irrelevant_actions(whole, [step.action for step in fitting.values()])
     plain = forbid_actions(compile_away(relevant, Construct.CHANGES), banned, frozenset())
     usable = {place: step for place, step in fitting.items() if actions_of([step]).isdisjoint(banned)}
@@ -151,7 +186,9 @@ def mend(
 
 
 def _weaken(problem: Problem, found: Mended) -> Mended:
-    """Return `found` with what can be claimed where objects may be created without end."""
+    """Return `found` with its plan, and with what can be claimed where objects may be created without end."""
+    if found.steps is not None and found.plan is None:
+        found = replace(found, plan=Plan(found.steps, problem))
     status = weaken_claim(problem, found.status)
     if status is found.status:
         return found
@@ -207,14 +244,3 @@ def origin_of(name: str) -> int | None:
 
 def _describe_no_plan(stop: StoppedBy) -> str:
     return f"no plan was found: {stop.value}"
-
-
-def _check_limits(problem: Problem, found: Mended) -> Mended:
-    """Return what was `found` without the limits of `problem` if it keeps them, else UNKNOWN."""
-    if found.steps is None:
-        return found
-    verdict = check_steps(problem, found.steps)
-    if verdict.valid:
-        return found
-    reason = f"of the plans that keep the most steps, one was tried: {verdict.reason}"
-    return Mended(Status.UNKNOWN, StoppedBy.INCOMPLETE, found.given, misfits=found.misfits, reason=reason)

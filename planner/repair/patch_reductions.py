@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from planner.compilations.adl import keep_items_busy
 from planner.compilations.budgets import without_budgets
-from planner.compilations.passes import compile_away
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import Atom, Number, Problem
-from planner.model.constructs import Construct
-from planner.model.domain import creates_objects
 from planner.model.problem import NumericMetric
 from planner.model.unknown_facts import find_hidden_variables, fix_unknown_facts
 from planner.options import SolveOptions
@@ -75,18 +71,17 @@ def patch_within_limits(
     if is_overdrawn(rest):
         reason = "the budgets are used up"
         return replace(_without_steps(found), status=Status.UNSOLVABLE, reason=reason)
-    if creates_objects(problem.domain):
-        return replace(_without_steps(found), reason="no patch was found that keeps the budgets")
     return _patch_of_plan(_solve_rest(rest, limits, **bans), found, remaining, weight)
 
 
 def _solve_rest(
     rest: Problem, limits: Limits, *, forbidden: Iterable[Step], not_first: Iterable[Step], **_: Any
 ) -> Result:
+    from planner.repair.keeping_steps import forbid_steps
     from planner.solve import answer
 
-    plain = forbid_actions(compile_away(rest, Construct.CHANGES), actions_of(forbidden), actions_of(not_first))
-    return answer(plain if rest.deadline is None else keep_items_busy(plain, rest), SolveOptions().within(limits))
+    asked = forbid_steps(rest, actions_of(forbidden), actions_of(not_first))
+    return answer(asked, SolveOptions().within(limits))
 
 
 def patch_with_numbers(
@@ -111,13 +106,14 @@ def patch_with_numbers(
     options = SolveOptions(mode="anytime" if known is None else "optimal").within(limits)
     result = answer(forbid_actions(now, forbidden, not_first), options)
     anew = _patch_of_plan(result, Patch(result.status, result.stopped_by), remaining, weight)
-    if known is None or (anew.objective is not None and _rank(anew) < _rank(known)):
+    if known is None or (anew.objective is not None and rank(anew) < rank(known)):
         return anew
     is_best = result.lower_bound is not None and known.objective == result.lower_bound
     return replace(known, status=Status.OPTIMAL if is_best else Status.SOLVED, lower_bound=result.lower_bound)
 
 
-def _rank(patch: Patch) -> tuple[Number, int]:
+def rank(patch: Patch) -> tuple[Number, int]:
+    """Return the objective of a patch with steps, and the number of dropped steps."""
     assert patch.objective is not None
     return patch.objective, patch.dropped
 
@@ -128,7 +124,7 @@ def _patch_of_plan(result: Result, found: Patch, remaining: Sequence[Step], weig
     if result.plan is None:
         return none
     steps = result.plan.steps
-    kept = _count_common_suffix(steps, remaining)
+    kept = count_common_suffix(steps, remaining)
     dropped = len(remaining) - kept
     objective = exact_sum([result.plan.cost, weight * dropped])
     bounds = [each for each in (found.lower_bound, result.lower_bound) if each is not None]
@@ -146,7 +142,7 @@ def _patch_of_plan(result: Result, found: Patch, remaining: Sequence[Step], weig
     )
 
 
-def _count_common_suffix(steps: Sequence[Step], others: Sequence[Step]) -> int:
+def count_common_suffix(steps: Sequence[Step], others: Sequence[Step]) -> int:
     """Return the length of the longest common suffix."""
     number = 0
     for one, other in zip(reversed(steps), reversed(others), strict=False):
@@ -198,7 +194,7 @@ def patch_with_suppositions(
     if found.steps is None:
         reason = CARELESS if found.status is Status.UNSOLVABLE and asked.words.guessed else found.reason
         return replace(found, status=Status.UNKNOWN, lower_bound=None, reason=reason)
-    return _restore_steps(found, made, _apply_fixed(problem, options["fixed"]), options["weight"])
+    return _restore_steps(found, made, apply_to_known(problem, options["fixed"]), options["weight"])
 
 
 def _begins_with_unwanted(made: Supposing, steps: Sequence[Step], unwanted: Collection[Step]) -> bool:
@@ -207,7 +203,7 @@ def _begins_with_unwanted(made: Supposing, steps: Sequence[Step], unwanted: Coll
     return bool(real) and any((each.action, each.arguments) == (real[0].action, real[0].arguments) for each in unwanted)
 
 
-def _apply_fixed(problem: Problem, fixed: Sequence[Step]) -> Problem:
+def apply_to_known(problem: Problem, fixed: Sequence[Step]) -> Problem:
     """Return `problem` after the steps `fixed`, whose effects are known facts."""
     if not fixed:
         return problem

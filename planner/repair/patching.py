@@ -13,27 +13,31 @@ irrelevant steps with the same changes of relevant facts, the cheapest will do.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
-from heapq import nsmallest
 
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.passes import compile_away
 from planner.compilations.soft_goals import add_stages, as_pointer_move
-from planner.errors import InputError, PlanError
+from planner.errors import InputError, PlanError, UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
-from planner.limits import STOPS, Finishing, LimitReached, Limits, check_limits, stop_reason
-from planner.model import Action, Atom, Formula, Goal, Number, Problem
-from planner.model.constructs import CONSTRAINED, Construct, Service, has
+from planner.limits import STOPS, Finishing, Limits, check_limits, stop_reason
+from planner.model import Action, Atom, Formula, Number, Problem
+from planner.model.constructs import CONSTRAINED, WISHES, Construct, has
 from planner.model.formulas import atoms_in, exact_decimal
-from planner.model.problem import NumericMetric, is_numeric, seal
-from planner.plan import Status, Step, StoppedBy, Supposition, exact, exact_sum
-from planner.portfolio.incumbent import refuse_constructs
-from planner.problem_kinds import resolve_classical
+from planner.model.problem import NumericMetric, is_numeric, is_temporal, seal
+from planner.plan import Plan, Status, Step, StoppedBy, Supposition, exact, exact_sum, unsupported_result
+from planner.problem_kinds import AnyProblem, classical_of, resolve_problem
 from planner.repair import repair_search
 from planner.repair.forbidden_steps import actions_of, forbid_actions
-from planner.repair.patch_reductions import patch_with_numbers, patch_with_suppositions, patch_within_limits
-from planner.repair.regression import Unclear, regress_goal, regress_suffixes
+from planner.repair.patch_reductions import (
+    apply_to_known,
+    patch_with_numbers,
+    patch_with_suppositions,
+    patch_within_limits,
+    rank,
+)
+from planner.repair.reentry_points import ReentryPoints, charge_places
 from planner.repair.repair_search import Choice, Chooser, Prices
 from planner.semantics.simulation import Simulation, price_steps
 from planner.validation.validate import check_steps
@@ -100,120 +104,6 @@ def _conditions(problem: Problem) -> Iterator[Formula]:
         yield from (when.requires for when in action.when)
 
 
-MAX_PLACES: Final = 3
-"""Number of places with the least estimated cost that are tried beside the nearest one."""
-REENTRY_SECONDS: Final = 2.0
-"""Time limit for one place, in seconds, if there is no limit; otherwise a quarter of the remaining time."""
-MAX_MOVED: Final = 5
-"""Number of steps that are tried as the first one."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReentryPoints:
-    """The places at which the plan may be entered again, by regression.
-
-    `missing` has for each place whose suffix of `old` can lead to the goal the number of missing facts; None if
-    regression cannot tell. `charges` are, for each place, the cost of the suffix and the weight of the dropped steps. A
-    plan may not begin with a step of `not_first`.
-    """
-
-    now: Simulation
-    old: tuple[Step, ...]
-    missing: Mapping[int, int] | None
-    charges: Sequence[Number]
-    not_first: Collection[Atom]
-
-    @classmethod
-    def of(cls, now: Simulation, old: tuple[Step, ...], weight: Number, not_first: Collection[Atom]) -> ReentryPoints:
-        """Return the re-entry points from `now` into `old`."""
-        charges = charge_places(old, weight)
-        try:
-            found = [(place, len(needs.unmet)) for place, needs in regress_suffixes(now, old, now.problem.goal.hard)]
-        except Unclear:
-            return cls(now, old, None, charges, not_first)
-        return cls(now, old, dict(reversed(found)), charges, not_first)
-
-    @property
-    def first(self) -> int:
-        """The first place at which a plan can go on, if any state is to be reached for that."""
-        return 0 if self.missing is None else min(self.missing, default=len(self.old))
-
-    def _is_barred(self, steps: Sequence[Step]) -> bool:
-        """Return whether the first of `steps` may not come first."""
-        return bool(steps) and Atom(steps[0].action, steps[0].arguments) in self.not_first
-
-    def find_direct_place(self, check: Callable[[], None]) -> int | None:
-        """Return the cheapest place at which the old steps work without new ones; None if there is none."""
-        every = range(len(self.old) + 1)
-        places = every if self.missing is None else [place for place in every if self.missing.get(place) == 0]
-        for place in sorted(places, key=lambda place: (self.charges[place], place)):
-            check()
-            rest = self.old[place:]
-            if not self._is_barred(rest[:1]) and (self.missing is not None or self._works(rest)):
-                return place
-        return None
-
-    def _works(self, steps: Sequence[Step]) -> bool:
-        """Return whether `steps` lead to the goal, by simulation."""
-        if steps and self.now.find_objection(steps[0]) is not None:
-            return False
-        trial = self.now.copy()
-        for step in steps:
-            if trial.find_objection(step) is not None:
-                return False
-            trial.apply(step)
-        return trial.holds(trial.problem.goal.hard)
-
-    def list_promising(self) -> list[int]:
-        """Return the place with the fewest missing facts, then the cheapest by estimate.
-
-        The estimate of a missing fact is the average cost of an old step.
-        """
-        found = self.missing
-        if not found:
-            return []
-        average = max(float(self.charges[0]) / max(len(self.old), 1), 1.0)
-        nearest = min(found, key=lambda place: (found[place], place))
-        cheapest = nsmallest(MAX_PLACES, found, key=lambda place: float(self.charges[place]) + average * found[place])
-        return list(dict.fromkeys([nearest, *cheapest]))
-
-    def search_new_steps(self, place: int, plain: Problem, limits: Limits) -> list[Step] | None:
-        """Return steps of `plain` after which the plan goes on at `place`; None if none are found soon."""
-        goal = Goal(regress_goal(self.now, self.old[place:], self.now.problem.goal.hard))
-        left = limits.remaining
-        try:
-            chooser = Chooser(
-                Choice(replace(plain, goal=goal), {}), limits.part(REENTRY_SECONDS if left is None else left / 4)
-            )
-        except LimitReached:
-            limits.check()
-            return None
-        found = chooser.search_best(Prices())
-        return None if found.plan is None else [step for _, step in chooser.steps(found.plan)]
-
-    def vary_first_step(self, new: Sequence[Step], place: int) -> Iterator[tuple[tuple[Step, ...], int]]:
-        """Yield plans of the steps `new` and the old ones from `place`, each with the place from which all are kept.
-
-        If the first step may not come first, later steps are tried as the first.
-        """
-        steps = (*new, *self.old[place:])
-        if not self._is_barred(steps):
-            yield steps, place
-            return
-        for number in range(1, min(len(steps), MAX_MOVED)):
-            moved = (steps[number], *steps[:number], *steps[number + 1 :])
-            if not self._is_barred(moved) and self._works(moved):
-                yield moved, max(place, place + number + 1 - len(new))
-
-
-def charge_places(old: Sequence[Step], weight: Number) -> list[Number]:
-    """Return for each place in `old` the cost of the steps from there on, and the weight of those before."""
-    left = [exact_sum([step.cost for step in old])]
-    for step in old:
-        left.append(left[-1] - step.cost)
-    return [cost + weight * place for place, cost in enumerate(left)]
-
-
 STEPS_PER_SECOND: Final = 2000
 """Number of old steps that are prepared in a second for the search of all re-entries."""
 
@@ -224,7 +114,8 @@ class Patch:
 
     `status` is OPTIMAL if the objective is proved to be the least, and UNSOLVABLE if nothing reaches the goal; then, as
     with UNKNOWN and UNSUPPORTED, `steps` is None. `objective` is `cost` plus the weight of the `dropped` steps; no
-    patch has one below `lower_bound`. With unknown facts, the steps, numbered from 1, rest on `suppositions`.
+    patch has one below `lower_bound`. With unknown facts, the steps, numbered from 1, rest on `suppositions`. `plan`
+    has the steps with their times, their decomposition, and what they forgo.
     """
 
     status: Status
@@ -238,6 +129,7 @@ class Patch:
     lower_bound: Number | None = None
     reason: str = ""
     suppositions: tuple[Supposition, ...] = ()
+    plan: Plan | None = None
 
     @property
     def has_plan(self) -> bool:
@@ -249,7 +141,7 @@ class Patch:
 
 
 def patch(
-    problem: Problem,
+    problem: AnyProblem,
     remaining: Sequence[Step],
     *,
     weight: Number | float = 0,
@@ -278,19 +170,47 @@ def patch(
     Budgets are for all steps to come, `fixed` ones included; the deadline is for the returned steps. If the best patch
     does not keep them, the result is the cheapest plan that does.
 
+    In time, under tasks or with wishes, the patch is a plan of `solve`: what it is charged takes the place of the cost,
+    steps are in the order of their starts, and of patches with the same objective, any may be returned. Of a problem
+    with tasks, the network is what is still to be done (see `htn.repair.remaining_problem`).
+
     Raises `InputError` for an invalid weight or limit, `PlanError` for fixed steps that do not fit the problem.
     """
     check_limits(time_limit, memory_limit)
     check_limits(proof_time, None)
     weight = _read_weight(weight)
-    problem = resolve_classical(problem, "patch", "solve(problem) finds a plan for it")
+    problem = resolve_problem(problem)
     forbidden, not_first, limits = tuple(forbidden), tuple(not_first), Limits(time_limit, memory_limit, cancel)
     options: dict[str, Any] = {"weight": weight, "fixed": fixed, "proof_time": proof_time}
     options |= {"forbidden": forbidden, "not_first": not_first}
     try:
-        return _patch_kind(problem, remaining, limits, options)
+        if not isinstance(problem, Problem) or is_temporal(problem) or has(problem, *WISHES):
+            return _patch_by_solving(problem, remaining, limits, options)
+        found = _patch_kind(problem, remaining, limits, options)
     except STOPS as stop:
         return _no_patch(stop_reason(stop))
+    if found.steps is None:
+        return found
+    return replace(found, plan=Plan(found.steps, problem, suppositions=found.suppositions))
+
+
+def _patch_by_solving(problem: AnyProblem, remaining: Sequence[Step], limits: Limits, options: dict[str, Any]) -> Patch:
+    """Patch a problem of any kind by plans of `solve`."""
+    from planner.repair.solved_patches import patch_by_solving, start_after
+
+    try:
+        now = start_after(problem, options["fixed"], remaining, _apply_known)
+    except UnsupportedError as error:
+        refused = unsupported_result(error.construct, error.hint)
+        return Patch(refused.status, refused.stopped_by, reason=refused.reason)
+    bans = {name: actions_of(options[name]) for name in ("forbidden", "not_first")}
+    found = patch_by_solving(now, remaining, limits, weight=options["weight"], **bans)
+    return _weaken(classical_of(problem), found)
+
+
+def _apply_known(problem: Problem, steps: Sequence[Step]) -> Problem:
+    """Return `problem`, whose facts may be unknown, after the effects of `steps`; raises as `apply_steps` does."""
+    return apply_to_known(problem, steps) if has(problem, Construct.UNKNOWN) else apply_steps(problem, steps)
 
 
 def _patch_kind(problem: Problem, remaining: Sequence[Step], limits: Limits, options: dict[str, Any]) -> Patch:
@@ -299,17 +219,20 @@ def _patch_kind(problem: Problem, remaining: Sequence[Step], limits: Limits, opt
     if has(problem, Construct.UNKNOWN):
         expanded = repair_search.add_spare_objects(problem, (*fixed, *remaining))
         return patch_with_suppositions(expanded, remaining, _patch_again, limits, **options)
-    refused = refuse_constructs(problem, Service.PATCHES)
-    if refused is not None:
-        return Patch(refused.status, refused.stopped_by, reason=refused.reason)
     if problem.is_limited:
         options |= {"memory_limit": limits.memory_limit, "cancel": limits.cancel}
-        return patch_within_limits(problem, remaining, _patch_again, apply_steps, limits, **options)
+        found = patch_within_limits(problem, remaining, _patch_again, apply_steps, limits, **options)
+        return _weaken(problem, found)
     banned, not_first = actions_of(options["forbidden"]), actions_of(options["not_first"])
     now = apply_steps(compile_away(repair_search.add_spare_objects(problem, (*fixed, *remaining)), *CONSTRAINED), fixed)
     old = _find_fitting_suffix(now, remaining, banned)
     patching = _Patching(now, remaining, old, weight, banned, not_first, limits, options["proof_time"])
     found = patching.search_with_numbers() if is_numeric(now) else patching.search()
+    return _weaken(problem, found)
+
+
+def _weaken(problem: Problem, found: Patch) -> Patch:
+    """Return `found` with what can be claimed where objects may be created without end."""
     status = repair_search.weaken_claim(problem, found.status)
     return found if status is found.status else _without_proof(found, status, repair_search.describe_untried(problem))
 
@@ -414,8 +337,8 @@ class _Patching:
         least = self._rank_without_new(exact_sum([cost, self.weight * points.first]), points.first)
         try:
             for found in self._try_shortcuts(points, forbid_actions(plain, self.forbidden, ())):
-                known = found if known is None else min(known, found, key=_rank)
-                if _rank(known) == least or (self.proof_time is not None and known.objective == least[0]):
+                known = found if known is None else min(known, found, key=rank)
+                if rank(known) == least or (self.proof_time is not None and known.objective == least[0]):
                     return _mark_proved(known)
             self.limits.check()
         except STOPS as stop:
@@ -448,7 +371,7 @@ class _Patching:
                 continue
             for steps, kept_from in points.vary_first_step(new, place):
                 found = self._make_patch(steps, kept_from)
-                best = _rank(found) if best is None else min(best, _rank(found))
+                best = rank(found) if best is None else min(best, rank(found))
                 yield found
 
     def _search_all(self, choice: Choice, known: Patch | None, bound: Number) -> Patch:
@@ -470,7 +393,7 @@ class _Patching:
         best = self._make_patch(tuple([step for _, step in chooser.steps(found.plan)]), chooser.penalty(found.plan))
         if found.proved:
             return _mark_proved(best)
-        best = best if known is None else min(known, best, key=_rank)
+        best = best if known is None else min(known, best, key=rank)
         searched = exact(Decimal(found.at_least // prices.cost) / chooser.task.resolution + self.weight * self._lost)
         return replace(best, stopped_by=found.stopped_by, lower_bound=max(bound, searched))
 
@@ -504,11 +427,6 @@ class _Patching:
 
 def _mark_proved(best: Patch) -> Patch:
     return replace(best, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, lower_bound=best.objective)
-
-
-def _rank(patch: Patch) -> tuple[Number, int]:
-    assert patch.objective is not None
-    return patch.objective, patch.dropped
 
 
 def _no_patch(stopped_by: StoppedBy, *, proved: bool = False) -> Patch:

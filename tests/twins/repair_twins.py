@@ -80,8 +80,11 @@ def best(found, weight):
     return min([(exact_sum([*costs, weight * dropped]), dropped) for costs, dropped in found], default=None)
 
 
-def best_mending(problem, steps, most=300):
-    """Return the fewest steps that must be left out, and the least cost of what is then inserted; None for no plan."""
+def best_mending(problem, steps, most=300, *, pays_kept=False):
+    """Return the fewest steps that must be left out, and the least cost of what is then inserted; None for no plan.
+
+    With `pays_kept`, it is the least cost of all steps.
+    """
     ticket, known = count(), Simulation(problem)
     queue = [(0, 0, next(ticket), known, 0)]
     closed = set()
@@ -99,9 +102,9 @@ def best_mending(problem, steps, most=300):
         if place < len(steps):
             heapq.heappush(queue, (left + 1, cost, next(ticket), state, place + 1))
             if state.find_objection(steps[place]) is None:
-                after = state.copy()
+                after, price = state.copy(), state.cost(steps[place]) if pays_kept else 0
                 after.apply(steps[place])
-                heapq.heappush(queue, (left, cost, next(ticket), after, place + 1))
+                heapq.heappush(queue, (left, cost + price, next(ticket), after, place + 1))
     return None
 
 

@@ -162,7 +162,7 @@ def test_names_that_mean_nothing_are_mistakes_and_no_proofs(message: str, search
 
 
 TAKING_CLASSICAL: dict[str, Callable[[Any], object]] = {
-    **{name: SEARCHES[name] for name in ("explain_unsolvable", "explain_plan", "patch", "mend", "undo")},
+    **{name: SEARCHES[name] for name in ("explain_unsolvable", "explain_plan", "undo")},
     "compile_object_creation": lambda problem: compile_object_creation(problem, 2).problem,
     "expected_costs": expected_costs,
     "check_problem": check_problem,
@@ -171,8 +171,6 @@ INSTEAD = {
     "explain_unsolvable": "htn.problem_kind.explain_unsolvable(problem, limits) explains it",
     "explain_plan": "htn.problem_kind.explain_plan(problem, plan) explains it",
     "check_problem": "htn.problem_kind.check(problem, limits) checks it",
-    "patch": "solve(problem) finds a plan for it",
-    "mend": "solve(problem) finds a plan for it",
 }
 
 
