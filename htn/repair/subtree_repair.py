@@ -11,22 +11,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Iterable, Sequence
 
-from htn.compilations.htn_reductions import compile_away
+from htn.compilations.htn_in_time import is_in_time, schedule_tasks
 from htn.model import Decomposition, HtnProblem, Node
 from htn.problem_kind import resolve
 from htn.repair.remaining_problem import RemainingProblem, TaskProgress, build_remaining_problem
 from htn.solve import answer
-from htn.verification.plan_verification import validate
+from htn.verification.chart_parsing import verify
 from planner.errors import PlanError
 from planner.lightweight import Final, dataclass, replace
 from planner.limits import Limits, check_limits
-from planner.model import Atom, Number
-from planner.model.constructs import CONSTRAINED, Service
+from planner.model import Atom, Number, Problem
 from planner.model.problem import NumericMetric
+from planner.model.unknown_facts import fix_unknown_facts
 from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step, StoppedBy
-from planner.portfolio.incumbent import refuse_constructs
-from planner.repair.forbidden_steps import actions_of, forbid_actions
+from planner.repair.forbidden_steps import actions_of
+from planner.repair.keeping_steps import find_misfits, forbid_steps
 from planner.semantics.simulation import Simulation
 
 
@@ -79,6 +79,7 @@ class Repair:
 
     `status` is OPTIMAL where no repair at this depth costs less and none deeper works, and UNSOLVABLE where there is
     none at all: then, as with UNKNOWN and UNSUPPORTED, `steps` is None. `reason` says in words what needs saying.
+    `plan` has the steps with their times, and what they suppose and forgo.
     """
 
     status: Status
@@ -93,6 +94,7 @@ class Repair:
     anew: tuple[Atom, ...] = ()
     depth: int = 0
     reason: str = ""
+    plan: Plan | None = None
 
     @property
     def has_plan(self) -> bool:
@@ -123,7 +125,7 @@ def repair(
     If the remaining plan works as it is, it is kept, failed steps included. Otherwise the innermost task above these
     (or above the first step that does not work, where none has failed) whose repair works is decomposed anew, as
     cheaply as is found in time. A method that is kept and of which nothing is done must still be applicable. Each plan
-    is checked by `htn.verification.plan_verification`. When half of the time is over, all initial tasks that are left
+    is checked by `htn.verification.chart_parsing`. When half of the time is over, all initial tasks that are left
     are decomposed anew.
 
     Raises `PlanError` for a plan without decomposition, `InputError` for limits that are none, and for names in the
@@ -135,14 +137,14 @@ def repair(
         raise PlanError(
             "the plan has no decomposition", hint="htn.verification.chart_parsing.find_decomposition looks for one"
         )
-    refused = refuse_constructs(problem.classical, Service.TASK_REPAIR)
-    if refused is not None:
-        return Repair(refused.status, refused.stopped_by, reason=refused.reason)
-    never, late = actions_of(forbidden), actions_of(not_first)
-    classical = forbid_actions(problem.classical, never, late) if never or late else problem.classical
-    limits = Limits(time_limit, memory_limit, cancel)
-    free = compile_away(replace(problem, classical=classical), *CONSTRAINED)
-    return _RepairSearch(free, plan, frozenset(done), limits).find(failed)
+    free = forbid_steps(problem, actions_of(forbidden), actions_of(not_first))
+    return _RepairSearch(free, plan, frozenset(done), Limits(time_limit, memory_limit, cancel)).find(failed)
+
+
+def _find_misfit(problem: Problem, steps: Sequence[Step]) -> int | None:
+    """Return the place of the first step that fits no action of `problem`, or creates objects: it is done anew."""
+    actions, wrong = problem.domain.actions, find_misfits(problem, steps)
+    return next((place for place, step in enumerate(steps) if place in wrong or actions[step.action].creates), None)
 
 
 class _RepairSearch:
@@ -179,25 +181,41 @@ class _RepairSearch:
 
     def _repair_nothing(self) -> tuple[Repair | None, list[int]]:
         """Return the repair that keeps the remaining plan, if it works; else None and the first step that does not."""
-        simulation = Simulation(self._problem.classical)
-        for place in self._left:
-            if simulation.rules.misfit(self._plan.steps[place]):
-                return None, [place]
-        rest, steps = self._remaining(()), list[Step]()
-        for place in self._left:
-            step = self._plan.steps[place]
-            if isinstance(self._problem.classical.metric, NumericMetric):  # the state sets the price
-                if simulation.find_objection(step) is not None:
-                    return None, [place]
-                steps.append(replace(step, cost=simulation.cost(step)))
-                simulation.apply(step)
-            else:
-                steps.append(replace(step, cost=simulation.cost(step)))
-        plan = self._keep_steps(rest, steps)
-        verdict = validate(rest.problem, plan)
+        steps = [self._plan.steps[place] for place in self._left]
+        misfit = _find_misfit(self._problem.classical, steps)
+        if misfit is not None:
+            return None, [self._left[misfit]]
+        rest = self._remaining(())
+        plan, failing = self._price(rest, steps)
+        if plan is None:
+            return None, self._left[failing : failing + 1]
+        verdict = verify(rest.problem, plan, self._limits)
         if not verdict.valid:
             return None, self._left[(verdict.failing_step or 0) - 1 :][:1]
-        return self._describe_repair(rest, (), plan, Status.OPTIMAL, StoppedBy.EXHAUSTED), []
+        plan = replace(plan, suppositions=verdict.suppositions)
+        status = Status.SOLVED if plan.suppositions else Status.OPTIMAL
+        return self._describe_repair(rest, (), plan, status, StoppedBy.EXHAUSTED), []
+
+    def _price(self, rest: RemainingProblem, steps: Sequence[Step]) -> tuple[Plan | None, int]:
+        """Return the plan of `rest` that takes the remaining `steps`, with times and costs, and 0.
+
+        Unknown facts are as the old plan supposes. Where a step cannot be taken, return None and its place.
+        """
+        supposed = self._plan.suppositions
+        known = fix_unknown_facts(rest.problem.classical, [each.fact for each in supposed if each.holds])
+        if is_in_time(rest.problem):
+            plan = schedule_tasks(replace(rest.problem, classical=known), self._keep_steps(rest, steps))
+            return None if plan is None else replace(plan, problem=rest.problem, suppositions=supposed), 0
+        simulation, priced = Simulation(known), list[Step]()
+        for place, step in enumerate(steps):
+            if isinstance(known.metric, NumericMetric):  # the state sets the price
+                if simulation.find_objection(step) is not None:
+                    return None, place
+                priced.append(replace(step, cost=simulation.cost(step)))
+                simulation.apply(step)
+            else:
+                priced.append(replace(step, cost=simulation.cost(step)))
+        return replace(self._keep_steps(rest, priced), suppositions=supposed), 0
 
     def _keep_steps(self, rest: RemainingProblem, steps: Sequence[Step]) -> Plan:
         """Return the plan of `rest`, where nothing is decomposed anew, that takes the remaining `steps`."""
@@ -252,6 +270,7 @@ class _RepairSearch:
             tree=graft_subtrees(self._tree, rest, anew, tree, len(self._plan.steps)),
             anew=tuple([nodes[place].task for place in sorted(anew)]),
             depth=progress.depth(min(anew)) if anew else 0,
+            plan=plan,
         )
 
     def _report_failure(self, unproved: Result | None) -> Repair:

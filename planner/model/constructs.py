@@ -68,7 +68,6 @@ class Service(Enum):
     PATCHES = "patches"
     MENDING = "mending"
     UNDOING = "undoing"
-    TASK_REPAIR = "repair of tasks"
     UNIFIED_PLANNING = "unified-planning"
 
 
@@ -94,7 +93,6 @@ REFUSED_BY: Final[Mapping[Service, frozenset[Construct]]] = MappingProxyType(
         Service.PATCHES: frozenset(),
         Service.MENDING: frozenset(),
         Service.UNDOING: frozenset([Construct.UNKNOWN]),
-        Service.TASK_REPAIR: _WHOLE,
         Service.UNIFIED_PLANNING: _WHOLE.union([Construct.CREATION, Construct.OUTCOMES, Construct.UNKNOWN_NUMBERS]),
     }
 )

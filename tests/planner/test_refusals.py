@@ -95,7 +95,7 @@ SERVICES: dict[Service, Callable[[Problem], Any]] = {
     Service.UNDOING: lambda problem: undo(problem, (), ()),
     Service.UNIFIED_PLANNING: refuse,
 }
-WITHIN = {Service.SEARCH, Service.TASK_TIME, Service.TASK_SEARCH, Service.TASK_REPAIR}
+WITHIN = {Service.SEARCH, Service.TASK_TIME, Service.TASK_SEARCH}
 """Services that get problems from which constructs were compiled away before, or tasks."""
 
 
