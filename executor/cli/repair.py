@@ -12,14 +12,13 @@ import typer
 
 from executor.cli.run import Memory, seconds_of
 from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
-from planner.cli.options import read_plan_text
+from planner.cli.options import plan_text, read_plan_text
 from planner.cli.output import Exit, give, tell, write_atomically
 from planner.errors import InputError, PlanError
 from planner.language.loading.load import load
 from planner.lightweight import replace
-from planner.model import Problem
 from planner.plan import Status, name_as_written
-from planner.problem_kinds import classical_of
+from planner.problem_kinds import AnyProblem, classical_of, with_sealed_classical
 
 if TYPE_CHECKING:
     from executor.agent.foreign_plans.repair_plan import Repaired
@@ -63,17 +62,19 @@ def repair(
     raise typer.Exit(_exit_of(found))
 
 
-def _load_problem(domain: str, problem: str, goal: list[str] | None) -> Problem:
+def _load_problem(domain: str, problem: str, goal: list[str] | None) -> AnyProblem:
     from planner.language.declare import Domain
 
-    found = classical_of(load(domain, problem))
+    found = load(domain, problem)
     if goal is None:
         return found
+    classical = classical_of(found)
     try:
-        stated = Domain.of(found.domain).problem(found.name, objects=found.objects, goal=goal)
+        stated = Domain.of(classical.domain).problem(classical.name, objects=classical.objects, goal=goal)
     except InputError as error:
         raise InputError(f"--goal: {error.message}", hint=error.hint) from None
-    return replace(found, goal=stated.goal)
+    asked: AnyProblem = with_sealed_classical(found, replace(classical, goal=stated.goal))
+    return asked
 
 
 def _read_text(plan: str) -> str:
@@ -106,11 +107,9 @@ def _show(found: Repaired, *, as_json: bool, quiet: bool) -> None:
 
 
 def _write_plan(found: Repaired) -> str:
-    from planner.language.pddl.plan_files import write_plan
-
     if found.plan is None:
         raise InputError("there is no plan to write")
-    return write_plan(found.plan)
+    return plan_text(found.plan)
 
 
 def _exit_of(found: Repaired) -> Exit:

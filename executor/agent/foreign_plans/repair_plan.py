@@ -10,13 +10,15 @@ from typing import Any, Final
 
 from executor.agent.foreign_plans.parse_steps import ForeignStep, read_calls, resolve_calls
 from executor.tools.world import domain_model_of
-from planner.compilations.driver import value_plan
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, kind_of
 from planner.language.declare import Domain
 from planner.lightweight import dataclass, field, replace
 from planner.model import OPEN, Atom, DomainModel, Object, Problem, TypeHierarchy
+from planner.model.constructs import Construct, has
+from planner.model.problem import is_temporal
 from planner.plan import Plan, Status, Step, name_as_written
+from planner.problem_kinds import AnyProblem, classical_of
 from planner.repair.mending import mend
 from planner.reuse.templates import make_valid_plan
 from planner.semantics.simulation import Simulation
@@ -177,7 +179,7 @@ def _check_facts(state: object) -> list[Any]:
 
 
 def repair_plan(
-    problem: Problem,
+    problem: AnyProblem,
     steps: Any,
     *,
     time_limit: float | None = 10.0,
@@ -186,15 +188,22 @@ def repair_plan(
 ) -> Repaired:
     """Repair `steps` as a plan for `problem`; setting `cancel` ends the search.
 
+    Plans in time, for tasks, or with unknown facts are not looked at as they stand: one with the least changes is
+    searched for, and the status is VALID where it has none. Their missing arguments are not completed.
+
     `time_limit` is in seconds, `memory_limit` in GiB of the process; None is no limit. Raises `PlanError` where `steps`
     cannot be read.
     """
-    given = tuple(complete_arguments(problem, resolve_calls(problem, read_calls(steps))))
-    understood = choose_versions([said.step for said in given], problem)
-    verdict = check_steps(problem, understood)
-    plan = (
-        make_valid_plan(problem, [(step.action, step.arguments) for step in understood], {}) if verdict.valid else None
-    )
+    classical = classical_of(problem)
+    is_simulated = problem is classical and not is_temporal(classical) and not has(classical, Construct.UNKNOWN)
+    said = resolve_calls(classical, read_calls(steps))
+    given = tuple(complete_arguments(classical, said) if is_simulated else said)
+    understood = tuple([said.step for said in given])
+    understood = choose_versions(understood, classical) if is_simulated else understood
+    verdict = check_steps(classical, understood) if is_simulated else None
+    plan = None
+    if verdict is not None and verdict.valid:
+        plan = make_valid_plan(classical, [(step.action, step.arguments) for step in understood], {})
     if plan is not None:
         places = tuple(range(len(given)))
         added = any(said.is_completed for said in given)
@@ -203,11 +212,12 @@ def repair_plan(
     mended = mend(problem, understood, time_limit=time_limit, memory_limit=memory_limit, cancel=cancel)
     if mended.steps is None:
         return Repaired(RepairStatus.REFUSED, given, counterexample=verdict, reason=mended.reason, search=mended.status)
-    origins = _trace_versions(mended.steps, mended.origins, understood, problem)
+    origins = _trace_versions(mended.steps, mended.origins, understood, classical)
+    is_unchanged = not is_simulated and origins == tuple(range(len(given)))
     return Repaired(
-        RepairStatus.REPAIRED,
+        RepairStatus.VALID if is_unchanged else RepairStatus.REPAIRED,
         given,
-        value_plan(Plan(mended.steps, problem), check_steps(problem, mended.steps)),
+        mended.plan,
         origins,
         mended.keeps_most,
         verdict,

@@ -10,6 +10,7 @@ from executor.agent.foreign_plans.parse_steps import read_calls
 from executor.agent.foreign_plans.repair_plan import RepairStatus, repair, repair_plan
 from planner import Domain, load, solve
 from planner.errors import InputError, PlanError
+from planner.model import Problem
 from planner.validation.validate import validate
 
 OFFICE = Domain("office")
@@ -142,6 +143,38 @@ def test_plans_that_create_objects_are_taken_in() -> None:
     assert (found.status, found.plan.cost) == (RepairStatus.VALID, plan.cost)
     broken = repair_plan(problem, [str(step) for step in plan.steps[1:]])
     assert broken.status is RepairStatus.REPAIRED
+    assert validate(problem, broken.plan).valid
+
+
+def make_errand() -> Problem:
+    """Return a problem in time: the shop opens later."""
+    domain = Domain("shop", types=["place"])
+    move = {"requires": ["at(a)"], "provides": ["at(b)"], "modifies": ["at(_)"], "duration": 4}
+    domain.action("go", {"a": "place", "b": "place"}, **move)
+    domain.action("buy", {"b": "place"}, requires=["at(b)", "open(b)"], provides=["bought"], duration=2)
+    places = {"home": "place", "mall": "place"}
+    return domain.problem(objects=places, initial=["at(home)"], windows={"open(mall)": "8..60"}, goal=["bought"])
+
+
+def test_plans_in_time_are_repaired() -> None:
+    problem = make_errand()
+    found = repair_plan(problem, "(go home mall)\n(buy mall)")
+    assert (found.status, found.origins, found.least) == (RepairStatus.VALID, (0, 1), True)
+    broken = repair_plan(problem, "(buy mall)\n(sing mall)")
+    assert (broken.status, broken.origins, broken.left_out) == (RepairStatus.REPAIRED, (None, 0), (1,))
+    assert [step.action for step in broken.plan.steps] == ["go", "buy"]
+    assert broken.plan.times[1].start >= 8
+    assert validate(problem, broken.plan).valid
+
+
+def test_plans_of_tasks_are_repaired() -> None:
+    problem = load("household", "supper")
+    plan = solve(problem).expect_plan()
+    steps = [str(step) for step in plan.steps]
+    assert repair_plan(problem, steps).status is RepairStatus.VALID
+    broken = repair_plan(problem, steps[1:])
+    assert (broken.status, broken.left_out) == (RepairStatus.REPAIRED, ())
+    assert broken.plan.tree is not None
     assert validate(problem, broken.plan).valid
 
 
