@@ -5,7 +5,8 @@
     the cheapest plan that leaves out no more
 
 The marks are those of `planner.compilations.kept_steps`. Where steps may run at once, they miss plans in which steps
-start at one moment, and exclude nothing. There, all steps in any order are asked for first.
+start at one moment, and exclude nothing. There, marks of all steps in any order, which restrict nothing, may prove the
+best plan.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ TRY_SHARE: Final = 0.3
 """Share of the remaining time for the question whether so many steps can be kept."""
 TRY_SECONDS: Final = 30.0
 """The same in seconds where there is no time limit: a search may not end where there is no plan."""
+MOST_MARKS: Final = 20_000
+"""Most conditional effects that mark kept steps; each step left out multiplies them."""
 AT_ONCE: Final = "plans whose given steps start at one moment were not searched"
 """Why nothing is proved where steps may run at once."""
 
@@ -166,16 +169,23 @@ class KeepingSearch:
 
     def run(self) -> Kept:
         """Return the plan."""
-        if not self._is_exact:
-            found = self._keep_in_any_order()
-            if found is not None:
-                return found
         found = self._find_first()
         if found is not None:
             return found
         self._leave_out_less()
+        if not self._is_exact and self._lost <= 1:
+            found = self._keep_in_any_order()
+            if found is not None:
+                return found
+        if not self._is_small(self._lost):
+            return self._report(Result(Status.UNKNOWN, StoppedBy.INCOMPLETE), is_about_all=False)
         classical = keep_steps(self._classical, self._patterns, self._lost)
         return self._report(self._ask(classical, self._limits.share(1)), is_about_all=self._is_exact)
+
+    def _is_small(self, left_out: int) -> bool:
+        """Return whether the marks for so many steps left out are few enough; none are needed for all of them."""
+        number = len(self._patterns)
+        return left_out >= number or number * (left_out + 1) ** 2 <= MOST_MARKS
 
     @property
     def _lost(self) -> int:
@@ -209,11 +219,15 @@ class KeepingSearch:
         return found
 
     def _keep_in_any_order(self) -> Kept | None:
-        """Return the cheapest plan that does all steps, if it does them in their order; else note if there is none."""
+        """Return the best plan if it keeps all steps and none that does them in any order is charged less.
+
+        Note if no plan does all steps.
+        """
         found = self._ask(require_steps(self._classical, self._patterns), self._limits.share(2 * TRY_SHARE))
         if found.status is Status.UNSOLVABLE:
             self._excluded = 0
-        return None if self._best is None or self._lost else self._report(found, is_about_all=True)
+        proved = self._report(found, is_about_all=True)
+        return proved if proved.status is Status.OPTIMAL and not self._lost else None
 
     def _find_first(self) -> Kept | None:
         """Find a plan that leaves out few steps; return the answer where there is none."""
@@ -224,12 +238,13 @@ class KeepingSearch:
             if self._best is None and (is_over or left_out >= number):
                 return self._report(found, is_about_all=True)
             left_out = max(2 * left_out, 1)
+            left_out = left_out if self._is_small(left_out) else number
         return None
 
     def _leave_out_less(self) -> None:
         """Leave out one step less than the best plan, as long as such plans are found."""
         before = self._lost + 1
-        while self._excluded + 1 < self._lost < before:
+        while self._excluded + 1 < self._lost < before and self._is_small(self._lost - 1):
             before = self._lost
             self._try(before - 1)
 
@@ -245,7 +260,7 @@ class KeepingSearch:
         keeps_most = self._excluded >= self._lost - 1
         if not keeps_most:
             reason = f"another plan may keep more: {stopped_by.value}"
-        elif found.status is Status.OPTIMAL and found.plan is not None and is_about_all:
+        elif is_about_all and found.status is Status.OPTIMAL and best.charge <= found.expect_plan().charge:
             return Kept(Status.OPTIMAL, stopped_by, best, self._origins, keeps_most)
         else:
             reason = found.reason or f"another plan that keeps as many may cost less: {stopped_by.value}"
