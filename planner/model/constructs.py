@@ -93,7 +93,15 @@ REFUSED_BY: Final[Mapping[Service, frozenset[Construct]]] = MappingProxyType(
         Service.PATCHES: frozenset(),
         Service.MENDING: frozenset(),
         Service.UNDOING: frozenset([Construct.UNKNOWN]),
-        Service.UNIFIED_PLANNING: _WHOLE.union([Construct.CREATION, Construct.OUTCOMES, Construct.UNKNOWN_NUMBERS]),
+        Service.UNIFIED_PLANNING: frozenset(
+            [
+                Construct.CREATION,
+                Construct.OUTCOMES,
+                Construct.UNKNOWN,
+                Construct.UNKNOWN_NUMBERS,
+                Construct.DEADLINE,
+            ]
+        ),
     }
 )
 """The constructs that each service refuses where nothing else makes them go away before."""
@@ -113,13 +121,19 @@ _WAYS: Final[Mapping[Service, str]] = MappingProxyType(
     {
         Service.QUESTIONS: "'applicable' and 'progress' take them; for unknown facts, state which hold",
         Service.GROUND: "solve(…) takes them, one by one",
+        Service.UNIFIED_PLANNING: "solve(…) takes it, and YAML and JSON documents say it (--to yaml)",
     }
 )
 """Ways round what services refuse."""
+
+
+def way_round(service: Service) -> str:
+    """Return what takes what `service` refuses; "" where nothing is known to."""
+    return _WAYS.get(service, "")
 
 
 def refuse(problem: Problem, service: Service) -> None:
     """Raise `UnsupportedError`, with a way round, if `problem` has constructs that `service` does not take."""
     named = name_refused(problem, service)
     if named:
-        raise UnsupportedError(f"{', '.join(named)} in {service.value}", _WAYS.get(service, ""))
+        raise UnsupportedError(f"{', '.join(named)} in {service.value}", way_round(service))

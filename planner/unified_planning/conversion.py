@@ -46,10 +46,10 @@ def to_unified_planning(
     """Return `problem` as one of unified-planning, in the given or the global environment, with the way back for plans.
 
     Names become legal for all planners, and costs integers, unless there are other numbers beside them. A hierarchical
-    problem becomes a `HierarchicalProblem`, and one in time has durative actions. Raises `UnsupportedError` for derived
-    predicates, soft goals, facts declared unknown, created objects, uncertain outcomes, and metrics that weigh time
-    with anything else, which unified-planning cannot express, and `LimitReached` where `limits` end the computation of
-    costs.
+    problem becomes a `HierarchicalProblem`, and one in time has durative actions. Wishes of a sequence become actions
+    that grant or forgo them at a cost, and budgets numbers. Raises `UnsupportedError` for derived predicates, wishes in
+    time and beside tasks, facts declared unknown, created objects, uncertain outcomes, and metrics that weigh time with
+    anything else, which unified-planning cannot express, and `LimitReached` where `limits` end the work on costs.
     """
     limits = limits or Limits()
     if not isinstance(problem, Problem):

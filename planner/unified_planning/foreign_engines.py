@@ -278,8 +278,9 @@ def _compile_for_process(problem: AnyProblem, limits: Limits) -> AnyProblem:
         return other
     refuse(problem, takes_time=True)
     if asks_for_time(problem):
-        return without_python_values(with_tables(problem, limits))
-    return without_python_values(with_tables(compile_away(problem, Construct.CHANGES, *CONSTRAINED), limits))
+        return without_python_values(with_tables(compile_away(problem, Construct.BUDGETS), limits))
+    plain = compile_away(problem, Construct.CHANGES, *CONSTRAINED, Construct.BUDGETS)
+    return without_python_values(with_tables(plain, limits))
 
 
 def _interpret(problem: AnyProblem, engine: str, answer: Answer, statistics: Statistics) -> Result:

@@ -21,6 +21,7 @@ from unified_planning.exceptions import UPConflictingEffectsException, UPTypeErr
 from planner.compilations.cost_tables import scale_to_integers, with_tables
 from planner.compilations.passes import compile_away
 from planner.compilations.required_values import require_values
+from planner.compilations.soft_goals import compile_wishes, name_stages
 from planner.compilations.types_as_predicates import with_plain_types
 from planner.errors import UnsupportedError
 from planner.language.pddl.legal_names import Names, Renaming
@@ -28,7 +29,7 @@ from planner.language.pddl.number_bounds import require_bounds
 from planner.language.pddl.timed_form import asks_for_time
 from planner.limits import Limits
 from planner.model.actions import Action, CostTerm, NumericEffect, When, negated_atoms, positive_atoms
-from planner.model.constructs import CONSTRAINED, Construct, Service, find_refused
+from planner.model.constructs import CONSTRAINED, Construct, Service, find_refused, way_round
 from planner.model.domain import Function, Predicate, amounts_of
 from planner.model.formulas import (
     TRUE,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 
 
 TypeScope = Mapping[Term, str]
+WHERE = "in unified-planning"
 
 
 def find_signatures(problem: Problem, types: Types) -> dict[str, tuple[str, ...]]:
@@ -116,7 +118,7 @@ def refuse(problem: Problem, *, takes_time: bool = False) -> None:
         *(["durations"] if asks_for_time(problem) and not takes_time else []),
     ]
     if constructs:
-        raise UnsupportedError(constructs[0])
+        raise UnsupportedError(constructs[0], way_round(Service.UNIFIED_PLANNING))
 
 
 def with_single_costs(problem: Problem) -> Problem:
@@ -151,8 +153,8 @@ class Outgoing:
     functions: Mapping[str, str]
 
     def steps(self, plan: ForeignPlan) -> tuple[Step, ...]:
-        """Return a sequential plan for `problem` as steps of the source without costs."""
-        return tuple([self.step(instance) for instance in plan.actions])
+        """Return a sequential plan for `problem` as steps of the source without costs; those that grant wishes go."""
+        return tuple([self.step(instance) for instance in plan.actions if instance.action.name in self.actions])
 
     def step(self, instance: Any) -> Step:
         """Return an action of a plan for `problem` as a step of the source without cost."""
@@ -167,15 +169,19 @@ def write_problem(
 
     Bounds of functions become bounds of types, unless an effect changes a fluent by an amount outside its bounds, which
     unified-planning takes for an error of types, or `typed_bounds` is not set: then they become conditions of actions.
+    Wishes become actions that grant or forgo them.
     """
-    source, names = prepare(problem, limits)
+    refuse(problem)
+    source, names = prepare(
+        name_stages(compile_wishes(problem, whole=True).problem) if problem.wishes else problem, limits
+    )
     try:
         written = _write(source if typed_bounds else require_bounds(source, "in unified-planning"), environment)
     except UPTypeError:
         written = _write(require_bounds(source, "in unified-planning"), environment)
     return Outgoing(
         written,
-        {word: name for name, word in names.actions.items()},
+        {word: name for name, word in names.actions.items() if name in problem.domain.actions},
         {word: name for name, word in names.objects.items()},
         {word: name for name, word in names.functions.items()},
     )
@@ -188,13 +194,15 @@ def _write(source: Problem, environment: Environment | None) -> up.Problem:
 def prepare(problem: Problem, limits: Limits) -> tuple[Problem, Names]:
     """Compile `problem` to plain ADL with legal names, a tree of types and single costs, and return the names.
 
-    Costs become integers, unless there are other numbers. Raises as `to_unified_planning` does.
+    Costs become integers, unless there are other numbers, and budgets numbers. Raises as `to_unified_planning` does.
     """
+    if problem.wishes:
+        raise UnsupportedError(f"wishes beside tasks, {WHERE}", way_round(Service.UNIFIED_PLANNING))
     if problem.domain.axioms:
         raise UnsupportedError("derived predicates", "planners that read PDDL and HDDL files may take them")
     refuse(problem)
     costed = with_single_costs(
-        with_tables(compile_away(require_values(problem), Construct.CHANGES, *CONSTRAINED), limits)
+        with_tables(compile_away(require_values(problem), Construct.CHANGES, *CONSTRAINED, Construct.BUDGETS), limits)
     )
     plain = prepare_numbers(costed) if is_numeric(costed) else scale_to_integers(costed)[0]
     typed = with_plain_types(plain)

@@ -16,19 +16,21 @@ from unified_planning.environment import get_environment
 from unified_planning.exceptions import UPConflictingEffectsException
 
 from planner.compilations.cost_tables import scale_to_integers, with_tables
+from planner.compilations.passes import compile_away
 from planner.errors import UnsupportedError
 from planner.language.pddl.legal_names import Names, Renaming
 from planner.language.pddl.timed_form import compile_time
 from planner.limits import Limits
 from planner.model.actions import DURATION, Action, DurationRange, When, positive_atoms
+from planner.model.constructs import Construct, Service, way_round
 from planner.model.domain import numeric_effects
-from planner.model.formulas import Formula, Not, conjuncts, functions_in
+from planner.model.formulas import Arithmetic, Formula, Not, conjuncts, functions_in
 from planner.model.problem import TOTAL_COST, Metric, NumericMetric, Problem, is_numeric
 from planner.model.timing import TOTAL_TIME
 from planner.plan import Plan
 from planner.unified_planning.formula_writer import Scope
 from planner.unified_planning.number_writer import refuse_divisions
-from planner.unified_planning.problem_writer import Outgoing, ProblemWriter, is_plain, refuse, with_single_costs
+from planner.unified_planning.problem_writer import WHERE, Outgoing, ProblemWriter, is_plain, refuse, with_single_costs
 from planner.unified_planning.timed_reader import exact_duration, read_timed_plan
 
 if TYPE_CHECKING:
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
     from unified_planning.model import FNode
     from unified_planning.plans import Plan as ForeignPlan
 
-WHERE = "in unified-planning"
+
+_MAKESPANS = (TOTAL_TIME, Arithmetic("*", (1, TOTAL_TIME)), Arithmetic("*", (TOTAL_TIME, 1)))
+"""The expressions that are the makespan alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,9 @@ def write_timed_problem(problem: Problem, environment: Environment | None, limit
     if problem.domain.axioms:
         raise UnsupportedError("derived predicates", "planners that read PDDL files may take them")
     refuse(problem, takes_time=True)
-    form = compile_time(problem, WHERE)
+    if problem.wishes:
+        raise UnsupportedError(f"wishes in a problem in time, {WHERE}", way_round(Service.UNIFIED_PLANNING))
+    form = compile_time(compile_away(problem, Construct.BUDGETS), WHERE)
     plain = with_single_costs(with_tables(form.problem, limits))
     if is_numeric(plain):
         refuse_divisions(plain)
@@ -140,12 +146,13 @@ class TimedWriter(ProblemWriter):
         metric = self._source.metric
         if metric is Metric.COST or metric is Metric.LENGTH:
             self._target.add_quality_metric(up.metrics.MinimizeActionCosts(costs, environment=self._environment))
-        elif isinstance(metric, NumericMetric) and metric.expression == TOTAL_TIME and not metric.maximize:
+        elif isinstance(metric, NumericMetric) and metric.expression in _MAKESPANS and not metric.maximize:
             self._target.add_quality_metric(up.metrics.MinimizeMakespan(self._environment))
         elif isinstance(metric, NumericMetric) and not {TOTAL_TIME, TOTAL_COST} & {*functions_in(metric.expression)}:
             super()._add_metric(wanted, costs)
         else:
-            raise UnsupportedError(f"the metric {metric}, which weighs time or cost with something else, {WHERE}")
+            what = f"the metric {metric}, which weighs time or cost with something else, {WHERE}"
+            raise UnsupportedError(what, way_round(Service.UNIFIED_PLANNING))
 
     def _action(self, action: Action) -> tuple[up.Action, FNode]:
         if action.duration is None:

@@ -45,7 +45,7 @@ ANY = Network()
 
 def decompose(problem: HtnProblem, world: World, start: State) -> list[Network]:
     """Return all decompositions; derived methods let any steps come, one after another."""
-    if any(each.task.predicate.startswith("achieve-") for each in problem.network.subtasks):
+    if any(name.startswith("achieve") for name in problem.domain.tasks):
         return [Network(serial=True)]
     found = []
     for steps, pairs in _networks(problem, problem.network, {}, world, start):

@@ -14,12 +14,13 @@ from planner.model.actions import Action, CostFunction, When
 from planner.model.domain import Axiom, DomainModel, Function, Predicate
 from planner.model.formulas import FALSE, TRUE, And, Atom, Exists, Forall, Imply, Not, Object, Or, Variable
 from planner.model.problem import Goal, Metric, Problem, SoftGoal
-from planner.plan import Step
+from planner.plan import Status, Step
 from planner.semantics.simulation import Simulation
+from planner.solve import solve
 from planner.unified_planning.conversion import from_unified_planning, to_unified_planning
 from planner.unified_planning.engine_forms import width
 from planner.unified_planning.propositional_form import to_propositional
-from planner.validation.validate import check_steps
+from planner.validation.validate import check_steps, validate
 
 
 @pytest.mark.parametrize("tree", [False, True])
@@ -193,7 +194,6 @@ def test_what_is_added_is_not_deleted_besides() -> None:
 @pytest.mark.parametrize(
     ("changes", "construct"),
     [
-        ({"goal": Goal(Atom("at", ("b",)), (SoftGoal(Atom("at", ("a",)), 1),))}, "soft goals"),
         ({"unknown": (Atom("at", ("b",)),)}, "unknown facts"),
         ({"axioms": (Axiom("far", (), Atom("at", ("b",))),)}, "derived predicates"),
     ],
@@ -202,6 +202,25 @@ def test_what_has_no_words(changes, construct) -> None:
     with pytest.raises(UnsupportedError) as error:
         to_unified_planning(errand(**changes))
     assert error.value.construct == construct
+
+
+def test_wishes_become_actions_that_grant_or_forgo_them() -> None:
+    problem = errand(goal=Goal(Atom("at", ("b",)), (SoftGoal(Atom("at", ("a",)), 3), SoftGoal(Atom("at", ("b",)), 2))))
+    outgoing = to_unified_planning(problem)
+    incoming = from_unified_planning(outgoing.problem)
+    found = solve(incoming.problem)
+    assert found.status is Status.OPTIMAL
+    steps = outgoing.steps(incoming.plan(found.expect_plan()))
+    verdict = validate(problem, steps)
+    assert verdict.valid
+    assert [str(wish.condition) for wish in verdict.forgone] == ["at(a)"]
+    assert verdict.cost + 3 == solve(problem).expect_plan().charge
+
+
+def test_budgets_become_numbers() -> None:
+    dear = errand(budgets={"cost": 0})
+    assert solve(from_unified_planning(to_unified_planning(dear).problem).problem).status is Status.UNSOLVABLE
+    assert solve(dear).status is Status.UNSOLVABLE
 
 
 def test_derived_predicates_that_depend_on_themselves_cannot_be_split() -> None:
