@@ -348,10 +348,8 @@ class _TemporalPortfolio:
 
             entries = library.load_or_plain()
             found["decision epochs"] = self._search_epochs(task, space, entries)
-        proof = None if self.best.is_partial else TimedProof.of(self.best, plain)
-        if proof is not None and self.best.options.mode != "first":
-            self.open.append(proof)
-            found["proof"] = proof.turns()
+        if not self.best.is_partial and self.best.options.mode != "first":
+            found["proof"] = self._prove(plain)
         if not self.best.is_partial and len(plain.source.task.actions) <= PROOF_ACTIONS:
             found["h2"] = self._exclude_plans(plain, None if space is None else entries)
         if space is not None:
@@ -364,6 +362,13 @@ class _TemporalPortfolio:
             found["costs"] = self._bound_costs()
         scale = self._scale()
         return [_Sharer(name, steps, FINDING[name], scale * BEGINNINGS[name]) for name, steps in found.items()]
+
+    def _prove(self, task: TemporalTask) -> Iterator[None]:
+        """Work out the rules of the proof, and search by them."""
+        proof = yield from TimedProof.prepare(self.best, task)
+        if proof is not None:
+            self.open.append(proof)
+            yield from proof.turns()
 
     def _exclude_plans(self, task: TemporalTask, entries: Mapping[str, Call] | None) -> Iterator[None]:
         """Look for a proof by h² that there is no plan, until there is one."""

@@ -5,7 +5,7 @@ Each hands its plans over by a method of its own, which makes a reference cycle:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
@@ -18,7 +18,7 @@ from planner.portfolio.timed_incumbent import TimedIncumbent
 from planner.scheduling.happening_schedule import END, EVENT, START, Moment
 from planner.search.search_run import Run
 from planner.search.temporal_astar import TemporalAstar, schedule_trace
-from planner.search.temporal_happenings import Happening, HappeningRules, find_rules
+from planner.search.temporal_happenings import Happening, HappeningRules, work_out_rules
 from planner.search.temporal_prices import find_tariff
 from planner.search.temporal_search_compiled import TemporalBestFirst
 from planner.semantics.durations import SEPARATION
@@ -100,13 +100,13 @@ class TimedProof:
             self.search.limit = int(deadline * self.task.resolution) + 1
 
     @classmethod
-    def of(cls, best: TimedIncumbent, task: TemporalTask) -> TimedProof | None:
-        """Return the search for `task`; None where it is large, or it is not told exactly what waits for what."""
+    def prepare(cls, best: TimedIncumbent, task: TemporalTask) -> Generator[None, None, TimedProof | None]:
+        """Make the search for `task`, in turns; None where it is large, or not told exactly what waits for what."""
         if len(task.source.task.actions) > PROOF_ACTIONS:
             return None
         tariff = find_tariff(best.problem, best.snap)
-        priced = None if tariff is None else find_rules(best.problem, best.snap, task, tariff)
-        rules = find_rules(best.problem, best.snap, task) if priced is None else priced
+        priced = None if tariff is None else (yield from work_out_rules(best.problem, best.snap, task, tariff))
+        rules = (yield from work_out_rules(best.problem, best.snap, task)) if priced is None else priced
         return None if rules is None else cls(best, task, rules, rules is priced)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ sequence of happenings follow from its stamps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import lcm
@@ -171,6 +171,19 @@ def find_rules(
     Plans pay by `tariff`, without one for their makespan. There are no rules where what a step pays by it depends on
     the state, or is a gain.
     """
+    work = work_out_rules(problem, snap, task, tariff)
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            rules: HappeningRules | None = end.value
+            return rules
+
+
+def work_out_rules(
+    problem: Problem, snap: SnapProblem, task: TemporalTask, tariff: Tariff | None = None
+) -> Generator[None, None, HappeningRules | None]:
+    """Do what `find_rules` does; yield after the work on each ground action, so that others get their turns."""
     if problem.domain.axioms:
         return None
     if any(effects_depend_on_choice(action) for action in problem.domain.actions.values()):
@@ -178,7 +191,7 @@ def find_rules(
     if tariff is not None and may_gain(tariff, snap):
         return None
     try:
-        return _Rules(problem, snap, task, tariff or Tariff(Fraction(1), Fraction(0))).find()
+        return (yield from _Rules(problem, snap, task, tariff or Tariff(Fraction(1), Fraction(0))).find())
     except _Untold:
         return None
 
@@ -226,7 +239,7 @@ class _Rules:
         self.fluents = frozenset(each.fluent for each in variables)
         self.bounded = {each.fluent: (each.low is not None, each.high is not None) for each in variables}
 
-    def find(self) -> HappeningRules:
+    def find(self) -> Generator[None, None, HappeningRules]:
         plain = self.task.source.task
         names = {moments.start for moments in self.snap.actions.values()}
         ending = {moments.end for moments in self.snap.actions.values() if moments.end}
@@ -239,6 +252,7 @@ class _Rules:
                     raise _Untold
                 touched[number] = self._touch(action.step)
                 self.prices[number] = self._price(action.step)
+                yield
         if plain.axioms:
             raise _Untold
         for each in touched.values():
@@ -255,6 +269,7 @@ class _Rules:
             if number not in touched or begun == ENDING:
                 continue
             lapse = -1 if begun == INSTANT else begun
+            yield
             starts.append(self._make(number, touched[number], lapse))
             if lapse < 0:
                 continue
@@ -275,16 +290,7 @@ class _Rules:
         events.sort(key=lambda each: each[0])
         everything = [*starts, *[end for span in spans.values() for end in span.ends], *[each for _, each in events]]
         self._mark_running(starts, spans)
-        freedom = self._find_freedom(spans, through, starts, everything, with_groups=True)
-        if any(overlaps for _, overlaps in freedom.values()):  # groups are known for steps that do not
-            freedom = self._find_freedom(spans, through, starts, everything, with_groups=False)
-        for place, span in spans.items():
-            may_wait, may_overlap = freedom[place]
-            if may_overlap:
-                self._keep_copies_apart(place, span, starts)
-            may_wait = may_wait or span.low < self.separation
-            most = self._count_copies(place, span, starts)
-            spans[place] = replace(span, may_wait=may_wait, may_overlap=may_overlap, most=most)
+        yield from self._free(spans, through, starts, everything)
         self._refuse_circles(starts, spans, through)
         stamp_of = {
             number: self.stamps[kind]
@@ -295,6 +301,25 @@ class _Rules:
             self.task, tuple(starts), spans, tuple(events), len(self.stamps), stamp_of, self._find_meetings()
         )
         return self._charge(rules, everything)
+
+    def _free(
+        self,
+        spans: dict[int, Span],
+        through: Mapping[int, tuple[frozenset[Literal], frozenset[Atom]]],
+        starts: Sequence[Happening],
+        everything: Sequence[Happening],
+    ) -> Generator[None, None, None]:
+        """Let `spans` say which ends may wait, and which steps may overlap themselves, how often."""
+        freedom = yield from self._find_freedom(spans, through, starts, everything, with_groups=True)
+        if any(overlaps for _, overlaps in freedom.values()):  # groups are known for steps that do not
+            freedom = yield from self._find_freedom(spans, through, starts, everything, with_groups=False)
+        for place, span in spans.items():
+            may_wait, may_overlap = freedom[place]
+            if may_overlap:
+                self._keep_copies_apart(place, span, starts)
+            may_wait = may_wait or span.low < self.separation
+            most = self._count_copies(place, span, starts)
+            spans[place] = replace(span, may_wait=may_wait, may_overlap=may_overlap, most=most)
 
     def _find_meetings(self) -> tuple[Meeting, ...]:
         """Return the deadlines of goals."""
@@ -583,7 +608,7 @@ class _Rules:
         everything: Sequence[Happening],
         *,
         with_groups: bool,
-    ) -> dict[int, tuple[bool, bool]]:
+    ) -> Generator[None, None, dict[int, tuple[bool, bool]]]:
         """Return for each lapse whether an end may have to wait, and whether the step may overlap itself.
 
         An end may have to wait if something that it waits for may happen while the step lasts. Literals that hold from
@@ -594,6 +619,7 @@ class _Rules:
         found = dict.fromkeys(spans, (False, False))
         locks = self._find_locks(starts, everything)
         for start in starts:
+            yield
             if start.lapse < 0:
                 continue
             span, kept = spans[start.lapse], through[start.lapse][0]
