@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from htn.compilations.htn_in_time import as_plain_plans
 from htn.compilations.htn_reductions import add_placeholders_of_steps
 from htn.model import Decomposition, HtnProblem
+from htn.verification.chart_parsing import verify
 from htn.verification.decomposition_tree import Events, FlawError, Frame, check_order, events_of, frames_of
 from htn.verification.plan_verification import Sweep, check_constraints, validate
-from htn.verification.supposed_plans import verify_on_suppositions
+from htn.verification.supposed_plans import SECONDS, verify_on_suppositions
 from planner.errors import PlanError
 from planner.lightweight import replace
+from planner.limits import Limits
 from planner.model import Action
 from planner.model.formulas import TRUE, Formula, conjunction, conjuncts, substitute
 from planner.partial_order.causal_links import Order, Steps, draw_order, find_order, members
@@ -84,7 +86,10 @@ def partial_order_in_time(problem: HtnProblem, plan: Plan) -> nx.DiGraph[tuple[i
             order = partial_order(plain.problem, plain)
             before += [(nodes[one - 1], nodes[other - 1]) for one, other in order.edges]
             return order_in_time(problem.classical, plan, before)
-    raise PlanError("only a valid plan has an order: its steps do not decompose the tasks as a sequence")
+    verdict = verify(problem, plan, Limits(SECONDS))  # steps that need each other are judged by their times alone
+    if not verdict.valid:
+        raise PlanError(f"only a valid plan has an order: {verdict.reason}")
+    return order_in_time(problem.classical, plan, before)
 
 
 def _name_nodes(plain: Plan, kind: str, plan: Plan, problem: HtnProblem) -> Iterator[tuple[int, str]]:
