@@ -27,6 +27,7 @@ from executor.tools.returned_values import restore_result
 from planner.errors import InputError
 from planner.language.declare.marks import Entity
 from planner.model.arithmetic import show_number
+from planner.plan import Plan
 
 KIND: Final = "!"
 """Key of the kind of a value that JSON lacks."""
@@ -52,7 +53,10 @@ def write_value(value: Any) -> Any:
     if isinstance(value, Enum):
         return {KIND: _name_of(kind), "of": value.name}
     if dataclasses.is_dataclass(value) and kind.__module__.startswith(_OWN):
-        return {KIND: _name_of(kind), "of": [write_value(getattr(value, name)) for name in _fields_of(kind)]}
+        fields = {name: getattr(value, name) for name in _fields_of(kind)}
+        if isinstance(value, Plan):
+            fields["problem"] = None  # the run knows it, and its types are Python's
+        return {KIND: _name_of(kind), "of": [write_value(each) for each in fields.values()]}
     raise InputError(f"a {kind.__name__} cannot be recorded in the history of a run")
 
 

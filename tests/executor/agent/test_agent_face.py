@@ -15,7 +15,7 @@ from executor.errors import RunError
 from executor.events.events import RunEnded, RunStarted, StepEnded, StepStarted
 from executor.language_model import Allowance, Origin, Part
 from executor.testing import ScriptedModel, SimulatedWorld
-from planner import Domain, load, validate
+from planner import Domain, UnsupportedError, load, validate
 
 
 def post(**options) -> tuple[Agent, list]:
@@ -96,7 +96,11 @@ def test_candidates_may_create_objects() -> None:
     assert not only.reason
 
 
-def test_where_candidates_cannot_be_had_the_plan_is_the_only_one() -> None:
+def test_where_candidates_cannot_be_had_the_plan_is_the_only_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise UnsupportedError("unknown facts in candidates")
+
+    monkeypatch.setattr("executor.agent.plan_search.k_best", refuse)
     domain = Domain("desk")
     domain.action("look", requires=["lit"], provides=["known"])
     domain.action("light", provides=["lit"])

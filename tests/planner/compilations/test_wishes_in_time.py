@@ -112,12 +112,21 @@ def test_a_budget_limits_what_steps_use_in_all() -> None:
     assert solve(wishful, time_limit=2).expect_plan().charge == 510
 
 
-def test_a_budget_on_the_cost_beside_a_metric_of_time_is_refused() -> None:
-    """It could be one on the makespan, or on what all steps cost."""
-    for wishes in ({}, {"dinner": 100}):
-        result = solve(errands(goal={"hard": "been(bakery)", "soft": wishes}, budgets={"cost": 60}))
-        assert result.status is Status.UNSUPPORTED
-        assert "state what steps spend in `uses`" in result.reason
+@pytest.mark.parametrize(("budget", "makespan"), [(9, 1), (8, 5), (1, 5), (0, None)])
+def test_a_budget_on_the_cost_limits_what_steps_cost_beside_a_metric_of_time(budget, makespan) -> None:
+    domain = Domain("parcel")
+    domain.action("fly", provides=["there"], duration=1, cost=9)
+    domain.action("walk", provides=["there"], duration=5, cost=1)
+    domain.predicate("lucky")
+    for wishes in ({}, {"lucky": 3}):
+        result = solve(
+            domain.problem(goal={"hard": "there", "soft": wishes}, budgets={"cost": budget}, metric="makespan")
+        )
+        if makespan is None:
+            assert result.status is Status.UNSOLVABLE
+        else:
+            assert result.status is Status.OPTIMAL
+            assert result.expect_plan().makespan == makespan
 
 
 def test_a_weighted_metric_has_a_bound() -> None:
