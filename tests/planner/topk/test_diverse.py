@@ -39,14 +39,14 @@ def test_what_costs_too_much_is_left_out():
 def test_far_plans_are_drawn_where_the_cheapest_are_all_alike():
     """The plans are more than are listed; the least distance of listed ones alone is small."""
     problem = parts(3, count=6, dear=1)
-    found = diverse(problem, 3, by="links", within=1.2)
+    found = diverse(problem, 3, by="links", within=1.2, time_limit=60)
     assert 3**6 > found.diversity.seen > LISTED
     assert not found.diversity.all_seen
     assert found.diversity.least > Fraction(1, 2)
-    listed = diverse(problem, 3, by="links", within=1)
+    listed = diverse(problem, 3, by="links", within=1, time_limit=60)
     assert found.diversity.least > listed.diversity.least
     assert all(validate(plan.problem, plan).valid for plan in found.plans)
-    assert found.plans == diverse(problem, 3, by="links", within=1.2).plans
+    assert found.plans == diverse(problem, 3, by="links", within=1.2, time_limit=60).plans
 
 
 def test_as_many_as_are_far_enough_from_each_other():
