@@ -9,6 +9,7 @@ from itertools import groupby
 
 from planner.errors import UnsupportedError
 from planner.language.pddl.pddl_vocabulary import UNTYPED
+from planner.language.pddl.plan_files import write_number
 from planner.lightweight import Final, replace
 from planner.model import And, Arithmetic, Atom, Comparison, Equals, Exists, Expression, Forall, Formula, Imply, Not, Or
 from planner.model.actions import (
@@ -29,7 +30,7 @@ from planner.model.domain import (
     has_numbers,
     refuse_unfinished,
 )
-from planner.model.formulas import OPEN, TRUE, Number, Object, Variable, conjuncts, functions_in, walk
+from planner.model.formulas import OPEN, TRUE, Object, Variable, conjuncts, functions_in, walk
 from planner.model.problem import TOTAL_COST, Metric, NumericMetric, Problem, is_numeric
 from planner.model.timing import TimedEffect
 from planner.model.unknown_numbers import find_unread
@@ -50,11 +51,6 @@ Typed = tuple[str, tuple[str, ...]]
 def write_atom(item: Atom) -> str:
     """Write `(predicate argument …)`."""
     return f"({' '.join((item.predicate, *item.args))})"
-
-
-def write_number(value: Number) -> str:
-    """Write `value` in full, without an exponent."""
-    return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
 def write_expression(expression: Expression) -> str:

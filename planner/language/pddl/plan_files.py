@@ -9,7 +9,6 @@ from decimal import Decimal
 from planner.compilations.object_creation import for_steps
 from planner.errors import InputError, Location, PlanError
 from planner.language.pddl.legal_names import Names
-from planner.language.pddl.pddl_writer import write_number
 from planner.language.pddl.syntax import pluralize, quote, suggest_nearest
 from planner.lightweight import Final
 from planner.model import Number, Problem
@@ -17,8 +16,12 @@ from planner.model.domain import creates_objects
 from planner.model.problem import is_temporal
 from planner.plan import Plan, Step, StepTime, exact, name_as_written
 from planner.semantics.condition_solver import Universe
-from planner.validation.timed_replay import make_timed_plan
 from planner.validation.validate import choose_versions
+
+
+def write_number(value: Number) -> str:
+    """Write `value` in full, without an exponent."""
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
 class Lookup:
@@ -159,6 +162,8 @@ def read_plan(text: str, problem: Problem, source: str = "<string>") -> Plan:
     reader = _Reader(source, StepReader(whole, names.actions, names.objects).read)
     steps = tuple(reader.all(lines))
     if is_temporal(problem):
+        from planner.validation.timed_replay import make_timed_plan
+
         return make_timed_plan(steps, reader.times, problem, Location(source))
     return Plan(choose_versions(steps, whole), problem)
 
