@@ -104,7 +104,9 @@ def orders_of(ledger):
         ledger.act(f"close-{order.name}")
 
     world.observer("pending(_)", conclusive=True)(pending)
-    world.observer("charged(order)", conclusive=True, settle_within=0)(lambda order: f"charge-{order.name}" in ledger.acts())
+    world.observer("charged(order)", conclusive=True, settle_within=0)(
+        lambda order: f"charge-{order.name}" in ledger.acts()
+    )
     world.observer("phoned", conclusive=True)(lambda: "phone" in ledger.acts())
     return world
 

@@ -91,7 +91,7 @@ def forbid_steps(problem: AnyProblem, never: Collection[Atom], not_first: Collec
 def trace_steps(patterns: Sequence[Atom], plan: Plan) -> tuple[Plan, tuple[int | None, ...]]:
     """Return `plan`, and for each step the place of its pattern in a longest common subsequence, None for others.
 
-    Steps that start at one moment are put in the order of their patterns.
+    Steps that start at one moment are put in the order of their patterns, unless their tasks are in another order.
     """
     plan = order_starts(patterns, plan)
     steps = plan.steps
@@ -122,7 +122,7 @@ def _covers(pattern: Atom, step: Step) -> bool:
 
 
 def order_starts(patterns: Sequence[Atom], plan: Plan) -> Plan:
-    """Return `plan` with the steps of each start in the order of their first patterns."""
+    """Return `plan` with the steps of each start in the order of their first patterns, if its tasks allow that."""
     if not plan.times:
         return plan
     ranks = [
@@ -133,7 +133,8 @@ def order_starts(patterns: Sequence[Atom], plan: Plan) -> Plan:
     places = {place: new for new, place in enumerate(order)}
     tree = plan.tree if plan.tree is None else plan.tree.move_steps(places)
     steps, times = tuple([plan.steps[place] for place in order]), tuple([plan.times[place] for place in order])
-    return replace(plan, steps=steps, times=times, tree=tree)
+    ordered = replace(plan, steps=steps, times=times, tree=tree)
+    return ordered if tree is None or validate(plan.problem, ordered).valid else plan
 
 
 @dataclass(frozen=True, slots=True)
