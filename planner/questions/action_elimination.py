@@ -14,6 +14,8 @@ from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, field, rep
 from planner.limits import STOPS, Limits, check_limits
 from planner.model import Number, Problem
 from planner.model.constructs import CONSTRAINED, has
+from planner.model.formulas import conjunction, conjuncts
+from planner.model.problem import Goal, refuse_numbers
 from planner.plan import Plan, Step, exact_sum, json_number, name_as_written
 from planner.questions.notation import AnyState, AnySteps, read_steps, spell, start_whole_in
 from planner.questions.whole_tasks import Versions, WholeTask, key_of
@@ -86,19 +88,22 @@ def simplify(
 ) -> Simplification:
     """Return which of `steps`, a valid plan from `state` or the initial state, can be left out.
 
-    A limit makes the greatest removal smaller, and takes its proof. Raises `PlanError` for a plan that is not valid,
-    `InputError` for steps that the problem does not have and for invalid limits, `UnsupportedError` for unknown facts,
-    created objects and several outcomes.
+    The soft goals that the plan grants are still granted. A limit makes the greatest removal smaller, and takes its
+    proof. Raises `PlanError` for a plan that is not valid, `InputError` for steps that the problem does not have and
+    for invalid limits, `UnsupportedError` for numbers, unknown facts, created objects and several outcomes.
     """
     check_limits(time_limit, memory_limit)
     start = start_whole_in(problem, state, "simplify")
+    refuse_numbers(start, "in this question")
     simulation = Simulation(start)
     given = read_steps(start, steps)
     verdict = check_steps(start, given)
     if not verdict.valid:
         raise PlanError(f"this is no plan that could be simplified: {verdict.reason}", hint="repair it first")
     given = tuple([replace(step, cost=simulation.cost(step)) for step in given])
-    parts = _Subsequences(start, given, Limits(time_limit, memory_limit, cancel))
+    wishes = [each.condition for each in start.goal.soft if each not in verdict.forgone]
+    granting = replace(start, goal=Goal(conjunction([*conjuncts(start.goal.hard), *wishes])))
+    parts = _Subsequences(granting, given, Limits(time_limit, memory_limit, cancel))
     cheapest = parts.find_cheapest()
     kept = parts.eliminate() if cheapest is None else cheapest
     return Simplification(

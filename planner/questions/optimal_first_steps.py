@@ -63,9 +63,10 @@ def optimal_first_steps(
     """Return all steps with which a cheapest plan from `state`, by default from the initial one, begins.
 
     A* expands all states on plans of optimal cost; where facts are not all, `solve` is asked for a plan for each first
-    step. Constraints on the way, budgets and deadlines do not count, and of uncertain actions the intended outcome
-    does. Raises `InputError` for facts that the problem cannot have and for invalid limits, `UnsupportedError` for
-    problems in time, in which several steps may begin at once, and for unknown facts.
+    step. Constraints on the way, budgets and deadlines do not count; of uncertain actions the intended outcome does,
+    and soft goals that are forgone cost their utilities. Raises `InputError` for facts that the problem cannot have and
+    for invalid limits, `UnsupportedError` for problems in time, in which several steps may begin at once, and for
+    unknown facts.
     """
     check_limits(time_limit, memory_limit)
     limits = Limits(time_limit, memory_limit, cancel)
@@ -79,7 +80,8 @@ def optimal_first_steps(
 
 
 def _is_for_solve(problem: Problem) -> bool:
-    return is_temporal(problem) or is_numeric(problem) or bool(name_refused(problem, Service.QUESTIONS))
+    is_plain = not (is_temporal(problem) or is_numeric(problem) or problem.goal.soft)
+    return not is_plain or bool(name_refused(problem, Service.QUESTIONS))
 
 
 def _ask_for_plans(problem: AnyProblem, state: AnyState | None, limits: Limits) -> FirstSteps:

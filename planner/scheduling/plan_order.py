@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from planner.model import Problem
+from planner.errors import UnsupportedError
+from planner.model import Problem, is_temporal
 from planner.partial_order.causal_links import order_sequence
 from planner.plan import Plan
 from planner.problem_kinds import AnyProblem, service_of
@@ -26,4 +27,6 @@ def partial_order(problem: AnyProblem, plan: Plan) -> nx.DiGraph[Any]:
     """
     if not isinstance(problem, Problem):
         return service_of(problem).partial_order(problem, plan)
-    return order_in_time(problem, plan) if plan.times else order_sequence(problem, plan)
+    if is_temporal(problem) and plan.steps and not plan.times:
+        raise UnsupportedError("the order of a plan without times, for a problem in time", "solve(problem) gives times")
+    return order_in_time(problem, plan) if is_temporal(problem) or plan.times else order_sequence(problem, plan)

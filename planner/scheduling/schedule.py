@@ -44,7 +44,7 @@ def schedule(plan: Plan) -> Schedule:
     A step without a duration takes no time. A plan in time has the starts and ends that it states. Raises `PlanError`
     for an invalid plan.
     """
-    if plan.times:
+    if plan.times or not plan.steps:
         return _of_times(plan)
     source = plan.problem
     kind = None if isinstance(source, Problem) else service_of(source)

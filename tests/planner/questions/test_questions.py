@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from planner import InputError, PlanError, UnsupportedError, load, questions, read_documents, validate
+from planner import (
+    Domain,
+    InputError,
+    PlanError,
+    Problem,
+    UnsupportedError,
+    load,
+    questions,
+    read_documents,
+    validate,
+)
 from planner.plan import Status, Step, StoppedBy
 
 DOMAIN = """(define (domain Harbor) (:requirements :strips :typing)
@@ -242,3 +252,27 @@ goal: ["lifted(small)"]
     wasteful = [Step("lift", ("big",), 7), Step("lift", ("small",), 2)]
     found = questions.simplify(problem, wasteful)
     assert [found.given[place] for place in found.kept] == wasteful[1:]
+
+
+def wishes() -> Problem:
+    domain = Domain("wishes")
+    domain.action("a", provides=["x"], cost=2)
+    domain.action("b", provides=["y"], cost=2)
+    domain.action("c", provides=["z"], cost=1)
+    return domain.problem(goal={"hard": "x", "soft": {"y": 5}})
+
+
+def test_first_steps_and_simplified_plans_look_at_soft_goals() -> None:
+    first = questions.optimal_first_steps(wishes())
+    assert (first.status, first.cost, [step.action for step in first.steps]) == (Status.OPTIMAL, 4, ["a", "b"])
+    simpler = questions.simplify(wishes(), "a() c() b()")
+    assert [step.action for step in simpler.plan.steps] == ["a", "b"]
+
+
+def test_plans_are_not_simplified_where_numbers_count() -> None:
+    domain = Domain("numbers")
+    domain.function("x", low=0, high=20)
+    domain.action("inc", modifies=["x += 3"], provides=["done"])
+    problem = domain.problem(initial=["x = 0"], goal=["done"], objective="-x")
+    with pytest.raises(UnsupportedError, match="numbers, such as 'x'"):
+        questions.simplify(problem, "inc()")

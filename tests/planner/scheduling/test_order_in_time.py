@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner import Domain, Plan, PlanError, Step, partial_order, solve
+from planner import Domain, Plan, PlanError, Step, UnsupportedError, partial_order, schedule, solve
 from planner.plan import StepTime
 
 
@@ -42,3 +42,11 @@ def test_an_invalid_plan_has_no_order():
     problem = declare().problem(goal=["tea"], metric="makespan")
     with pytest.raises(PlanError, match=r"only a valid plan has an order: .*hot"):
         partial_order(problem, Plan((Step("pour"),), problem, times=(StepTime(0, 1),)))
+
+
+def test_a_plan_without_steps_has_an_empty_order_and_one_without_times_none():
+    problem = declare().problem(goal={"soft": {"tea": 2}}, metric="makespan")
+    plan = solve(problem).expect_plan()
+    assert (len(plan.steps), len(partial_order(problem, plan)), schedule(plan).makespan) == (0, 0, 0)
+    with pytest.raises(UnsupportedError, match="without times"):
+        partial_order(problem, Plan((Step("boil"), Step("pour")), problem))
