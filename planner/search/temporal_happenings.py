@@ -19,6 +19,7 @@ from planner.grounding.action_tables import make_price
 from planner.grounding.ground_temporal import hard_deadlines, meeting, meeting_fact, opening, running
 from planner.lightweight import Final, dataclass, field, replace
 from planner.model.actions import Action, DurationRange, When
+from planner.model.arithmetic import Exact, Key
 from planner.model.formulas import (
     FALSE,
     OPEN,
@@ -158,9 +159,9 @@ class _Untold(Exception):
     """Something whose reads and writes are not told exactly."""
 
 
-def find_rules(
+def work_out_rules(
     problem: Problem, snap: SnapProblem, task: TemporalTask, tariff: Tariff | None = None
-) -> HappeningRules | None:
+) -> Generator[None, None, HappeningRules | None]:
     """Return the rules of `task`, the grounding of `problem`; None where they are not told exactly.
 
     They are for conjunctions of literals and comparisons, unconditional effects that depend on no duration of a range,
@@ -169,21 +170,8 @@ def find_rules(
     once with others. Deadlines of goals may be met too easily where ends wait.
 
     Plans pay by `tariff`, without one for their makespan. There are no rules where what a step pays by it depends on
-    the state, or is a gain.
+    the state, or is a gain. The work yields after each ground action, so that others get their turns.
     """
-    work = work_out_rules(problem, snap, task, tariff)
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            rules: HappeningRules | None = end.value
-            return rules
-
-
-def work_out_rules(
-    problem: Problem, snap: SnapProblem, task: TemporalTask, tariff: Tariff | None = None
-) -> Generator[None, None, HappeningRules | None]:
-    """Do what `find_rules` does; yield after the work on each ground action, so that others get their turns."""
     if problem.domain.axioms:
         return None
     if any(effects_depend_on_choice(action) for action in problem.domain.actions.values()):
@@ -228,6 +216,9 @@ class _Rules:
     lasting: frozenset[Atom] = frozenset()
     """The facts of monitors that hold for good once they are true, and that are read only where they hold."""
     universe: dict[Atom, None] = field(default_factory=dict)
+    started: dict[str, str] = field(init=False)
+    """The actions that each start of the snap problem belongs to."""
+    value_of: Callable[[Key], Exact | bool | None] = field(init=False)
     prices: dict[int, Fraction] = field(default_factory=dict)
     """What each ground happening adds to the metric."""
 
@@ -238,6 +229,8 @@ class _Rules:
         self.objects = Universe(self.problem)
         self.fluents = frozenset(each.fluent for each in variables)
         self.bounded = {each.fluent: (each.low is not None, each.high is not None) for each in variables}
+        self.started = {moments.start: name for name, moments in self.snap.actions.items()}
+        self.value_of = make_values(self.snap.problem)
 
     def find(self) -> Generator[None, None, HappeningRules]:
         plain = self.task.source.task
@@ -339,10 +332,10 @@ class _Rules:
         action = self.snap.problem.domain.actions[step.action]
         binding = bind_parameters(action, step)
         effects = [each.substitute(dict(binding)) for each in _settle_effects(action, binding).numbers]
-        found = price_effects(effects, self.tariff, make_values(self.snap.problem)) if self.tariff.weights else 0
+        found = price_effects(effects, self.tariff, self.value_of) if self.tariff.weights else 0
         if found is None:
             raise _Untold
-        name = next((name for name, moments in self.snap.actions.items() if moments.start == step.action), None)
+        name = self.started.get(step.action)
         if name is None or not self.tariff.cost:
             return Fraction(found)
         cost = make_price(self.problem.domain.actions[name], self.problem)(step.arguments)
@@ -589,12 +582,11 @@ class _Rules:
 
     def _mark_running(self, starts: Sequence[Happening], spans: Mapping[int, Span]) -> None:
         """Let starts make true that their step runs, and ends need it and make it false."""
-        names = {moments.start: name for name, moments in self.snap.actions.items()}
         for start in starts:
             if start.lapse < 0:
                 continue
             step = self.task.source.task.actions[start.action].step
-            fact = Atom(running(names[step.action]), step.arguments)
+            fact = Atom(running(self.started[step.action]), step.arguments)
             start.makes |= {(fact, True)}
             for end in spans[start.lapse].ends:
                 end.literals |= {(fact, True)}

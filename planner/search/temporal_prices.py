@@ -10,9 +10,10 @@ from planner.lightweight import dataclass, field
 from planner.model.actions import NumericEffect
 from planner.model.arithmetic import Exact, Key
 from planner.model.domain import numeric_effects, numeric_fluents
-from planner.model.formulas import Arithmetic, Atom, Expression
+from planner.model.formulas import Atom
 from planner.model.problem import TOTAL_COST, Metric, Problem
 from planner.model.timing import TOTAL_TIME
+from planner.semantics.changes_to_come import Direction, find_direction
 from planner.semantics.linear_forms import Undefined, linear_form
 from planner.semantics.numeric_state import Values
 from planner.semantics.snap_actions import SnapProblem
@@ -65,31 +66,16 @@ def make_values(problem: Problem, *, charged: bool = False) -> Callable[[Key], E
 
 def may_gain(tariff: Tariff, snap: SnapProblem) -> bool:
     """Return whether a step of the snap problem may lower what plans pay, as far as the signs of its effects tell."""
-    signs: dict[str, set[bool]] = {}
+    wanted: dict[str, set[Direction]] = {}
     for fluent, weight in tariff.weights.items():
-        signs.setdefault(fluent.predicate, set()).add(weight > 0)
+        wanted.setdefault(fluent.predicate, set()).add(Direction.UP if weight > 0 else Direction.DOWN)
     names = {name for moments in snap.actions.values() for name in (moments.start, moments.end) if name}
     return any(
-        not effect.is_additive
-        or signs[effect.fluent.predicate] != {effect.operator == "+="}
-        or not _is_positive(effect.value, snap.problem)
+        {find_direction(effect, snap.problem)} != wanted[effect.fluent.predicate]
         for name in names
         for effect in numeric_effects(snap.problem.domain.actions[name])
-        if effect.fluent.predicate in signs
+        if effect.fluent.predicate in wanted
     )
-
-
-def _is_positive(expression: Expression, problem: Problem) -> bool:
-    """Return whether `expression` is 0 or more for any arguments, as far as the signs of its parts tell."""
-    match expression:
-        case Atom(function):
-            own = [value for term, value in problem.values.items() if term.predicate == function]
-            return function not in numeric_fluents(problem.domain) and all(value >= 0 for value in own)
-        case Arithmetic("+" | "*" | "/", operands):
-            return all(_is_positive(each, problem) for each in operands)
-        case Arithmetic():
-            return False
-    return expression >= 0
 
 
 def price_effects(

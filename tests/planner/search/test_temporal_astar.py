@@ -17,7 +17,7 @@ from planner.limits import Limits
 from planner.model import Problem
 from planner.search.search_run import Run
 from planner.search.temporal_astar import TemporalAstar, TimedAction, schedule_trace
-from planner.search.temporal_happenings import HappeningRules, find_rules
+from planner.search.temporal_happenings import HappeningRules, work_out_rules
 from planner.semantics import durations
 from planner.semantics.snap_actions import make_snap_problem
 
@@ -25,7 +25,15 @@ from planner.semantics.snap_actions import make_snap_problem
 def told(problem: Problem) -> HappeningRules | None:
     snap = make_snap_problem(problem)
     task = ground_temporal(problem, snap, Limits())
-    return None if task.source.task.unreachable_goal is not None else find_rules(problem, snap, task)
+    if task.source.task.unreachable_goal is not None:
+        return None
+    work = work_out_rules(problem, snap, task)
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            rules: HappeningRules | None = end.value
+            return rules
 
 
 def prove(rules: HappeningRules, pauses: int = 20) -> tuple[TemporalAstar, list[TimedAction]]:
