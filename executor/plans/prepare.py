@@ -120,6 +120,8 @@ def prepare_given(
 
 def _forgo(made: PreparedPlan) -> PreparedPlan:
     """Return `made` without the soft goals that its steps, at their times, do not reach: nothing is planned anew."""
+    if not made.problem.goal.soft:
+        return made
     from executor.dispatching.build_network import find_forgone
 
     return replace(made, dropped=find_forgone(made.problem, made.plan))

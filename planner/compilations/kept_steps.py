@@ -15,7 +15,7 @@ none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from planner.compilations.lifted_regression import conjoin
 from planner.lightweight import Final, replace
@@ -81,7 +81,12 @@ def _add_effects(problem: Problem, effects: Sequence[_Effect], *goal: Atom) -> P
     for each in effects:
         own.setdefault(each[0].predicate, []).append(each)
     actions = {name: _extend(each, own, early=is_temporal(problem)) for name, each in domain.actions.items()}
-    facts = dict.fromkeys([*goal, *[fact for _, _, made in effects for fact in made]])
+    return _demand(problem, actions, [*goal, *[fact for _, _, made in effects for fact in made]], goal)
+
+
+def _demand(problem: Problem, actions: Mapping[str, Action], facts: Iterable[Atom], goal: Sequence[Atom]) -> Problem:
+    """Return `problem` with these `actions`, which make the new `facts` true, and with `goal` in its goal."""
+    domain = problem.domain
     predicates = {**domain.predicates, **{fact.predicate: Predicate(fact.predicate) for fact in facts}}
     hard = conjunction([*conjuncts(problem.goal.hard), *goal])
     changed = replace(domain, actions=actions, predicates=predicates)
@@ -126,10 +131,7 @@ def end_with_steps(problem: Problem, steps: Sequence[Atom]) -> Problem:
         for name, action in domain.actions.items()
         for found in [_list_endings(action, steps, facts)]
     }
-    predicates = {**domain.predicates, **{fact.predicate: Predicate(fact.predicate) for fact in facts}}
-    hard = conjunction([*conjuncts(problem.goal.hard), facts[-1]])
-    changed = replace(domain, actions=actions, predicates=predicates)
-    return seal(replace(problem, domain=changed, goal=Goal(hard, problem.goal.soft)))
+    return _demand(problem, actions, facts, facts[-1:])
 
 
 def _list_endings(action: Action, steps: Sequence[Atom], facts: Sequence[Atom]) -> list[tuple[Formula, Atom]]:

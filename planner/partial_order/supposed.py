@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from planner.lightweight import replace
 from planner.model.problem import Problem
+from planner.model.unknown_facts import fix_unknown_facts
 from planner.plan import Supposition
 
 
@@ -14,11 +15,4 @@ def suppose(problem: Problem, suppositions: Iterable[Supposition]) -> Problem:
     held = list(suppositions)
     facts = [each.fact for each in held if each.value is None and each.holds]
     values = {each.fact: each.value for each in held if each.value is not None}
-    return replace(
-        problem,
-        initial=tuple(dict.fromkeys((*problem.initial, *facts))),
-        values={**problem.values, **values},
-        unknown=(),
-        likely={},
-        seal=(),
-    )
+    return replace(fix_unknown_facts(problem, facts), values={**problem.values, **values}, seal=())

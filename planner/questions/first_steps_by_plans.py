@@ -5,14 +5,15 @@ A fact says that a step has been taken. Each action makes it true, and requires 
 
 from __future__ import annotations
 
-from planner.lightweight import Any, Final, dataclass, replace
+from planner.lightweight import Any, Final, replace
 from planner.limits import Limits
-from planner.model import Atom, Number, Predicate
+from planner.model import Atom, Predicate
 from planner.model.actions import Action
 from planner.model.formulas import Equals, Or, conjunction, conjuncts
 from planner.options import SolveOptions
-from planner.plan import Status, Step, StoppedBy
-from planner.problem_kinds import classical_of, with_classical
+from planner.plan import Status, Step, StoppedBy, name_as_written
+from planner.problem_kinds import classical_of, with_sealed_classical
+from planner.questions.optimal_first_steps import FirstSteps
 from planner.solve import answer
 
 BEGUN: Final = Atom("@begun")
@@ -37,30 +38,19 @@ def begin_with(problem: Any, step: Step) -> Any:
 
     actions = {name: guard(action) for name, action in domain.actions.items()}
     predicates = {**domain.predicates, BEGUN.predicate: Predicate(BEGUN.predicate)}
-    guarded = replace(classical, domain=replace(domain, actions=actions, predicates=predicates), seal=())
-    found = with_classical(problem, guarded)
-    return found if found is guarded else replace(found, seal=())
+    guarded = replace(classical, domain=replace(domain, actions=actions, predicates=predicates))
+    return with_sealed_classical(problem, guarded)
 
 
-@dataclass(frozen=True, slots=True)
-class FirstOfPlans:
-    """The steps with which plans of the least charge `cost` begin; all of them if the status is OPTIMAL."""
-
-    status: Status
-    stopped_by: StoppedBy
-    steps: tuple[Step, ...] = ()
-    cost: Number | None = None
-
-
-def find_first_steps(problem: Any, possible: list[Step], limits: Limits) -> FirstOfPlans:
+def find_first_steps(problem: Any, possible: list[Step], limits: Limits) -> FirstSteps:
     """Return with which of the `possible` steps a plan for `problem`, of any kind, of the least charge begins.
 
     UNKNOWN: a limit came before the proof, or what is proved of the problem is not enough.
     """
-    best = answer(problem, SolveOptions().within(limits))
+    classical, best = classical_of(problem), answer(problem, SolveOptions().within(limits))
     if best.status is not Status.OPTIMAL or best.plan is None:
         status = Status.UNSOLVABLE if best.status is Status.UNSOLVABLE else Status.UNKNOWN
-        return FirstOfPlans(status, best.stopped_by)
+        return FirstSteps(status, best.stopped_by, classical)
     least, found = best.plan.charge, list[Step]()
     for place, step in enumerate(possible):
         part = SolveOptions().within(limits, 1 / (len(possible) - place))
@@ -68,5 +58,5 @@ def find_first_steps(problem: Any, possible: list[Step], limits: Limits) -> Firs
         if again.plan is not None and again.plan.charge <= least:
             found.append(step)
         elif again.status not in (Status.OPTIMAL, Status.UNSOLVABLE) and (again.lower_bound or least) <= least:
-            return FirstOfPlans(Status.UNKNOWN, again.stopped_by)
-    return FirstOfPlans(Status.OPTIMAL, StoppedBy.EXHAUSTED, tuple(found), least)
+            return FirstSteps(Status.UNKNOWN, again.stopped_by, classical)
+    return FirstSteps(Status.OPTIMAL, StoppedBy.EXHAUSTED, classical, tuple(name_as_written(found, classical)), least)

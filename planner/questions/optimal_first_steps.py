@@ -10,7 +10,7 @@ from planner.model.constructs import Service, name_refused
 from planner.model.problem import is_numeric
 from planner.plan import Status, Step, StoppedBy, divide_exactly, json_number, name_as_written
 from planner.portfolio.workplace import Workplace
-from planner.problem_kinds import AnyProblem, classical_of, resolve_problem, with_classical
+from planner.problem_kinds import AnyProblem, classical_of, resolve_problem, with_sealed_classical
 from planner.questions.applicability import applicable
 from planner.questions.notation import AnyState, put_state, spell, start_whole_in
 from planner.questions.whole_tasks import WholeTask
@@ -94,11 +94,8 @@ def _ask_for_plans(problem: AnyProblem, state: AnyState | None, limits: Limits) 
         raise UnsupportedError("a problem in time, in which several steps may begin at once, in this question", hint)
     start = put_state(classical_of(problem), state)
     possible = [replace(step, arguments=step.arguments[: _given(start, step)]) for step in applicable(start)]
-    free = replace(start, constraints=(), budgets={}, deadline=None, seal=())
-    asked = with_classical(problem, free)
-    found = find_first_steps(asked if asked is free else replace(asked, seal=()), list(dict.fromkeys(possible)), limits)
-    steps = tuple(name_as_written(found.steps, start))
-    return FirstSteps(found.status, found.stopped_by, start, steps, found.cost)
+    free = replace(start, constraints=(), budgets={}, deadline=None)
+    return find_first_steps(with_sealed_classical(problem, free), list(dict.fromkeys(possible)), limits)
 
 
 def _given(problem: Problem, step: Step) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from planner.compilations.object_creation import for_steps
 from planner.lightweight import dataclass
 from planner.model import Number, Problem
-from planner.partial_order.causal_links import order_sequence
+from planner.partial_order.causal_links import find_order
 from planner.plan import Plan, exact_sum
 from planner.problem_kinds import classical_of, service_of
 from planner.semantics.durations import SEPARATION, least_duration
@@ -46,17 +48,25 @@ def schedule(plan: Plan) -> Schedule:
     """
     if plan.times or not plan.steps:
         return _of_times(plan)
-    source = plan.problem
-    kind = None if isinstance(source, Problem) else service_of(source)
-    order = order_sequence(source, plan) if kind is None else kind.partial_order(source, plan)
-    problem = for_steps(classical_of(source), plan.steps)
+    problem = for_steps(classical_of(plan.problem), plan.steps)
+    before: list[list[int]] = [[] for _ in range(len(plan) + 2)]
+    for earlier, later in _list_pairs(problem, plan):
+        before[later].append(earlier)
     starts, ends, waits_for = list[Number](), list[Number](), list[int]()
     for number, step in enumerate(plan.steps, start=1):
-        last = max(order.predecessors(number), key=lambda earlier: ends[earlier - 1], default=0)
+        last = max(before[number], key=lambda earlier: ends[earlier - 1], default=0)
         starts.append(ends[last - 1] if last else 0)
         waits_for.append(last)
         ends.append(exact_sum([starts[-1], least_duration(problem, step)]))
     return Schedule(tuple(starts), tuple(ends), tuple(waits_for))
+
+
+def _list_pairs(problem: Problem, plan: Plan) -> Iterable[tuple[int, int]]:
+    """Return the pairs of steps of which the first comes first; `problem` has the created objects, too."""
+    if isinstance(plan.problem, Problem):
+        return find_order(problem, plan).reasons
+    pairs: Iterable[tuple[int, int]] = service_of(plan.problem).partial_order(plan.problem, plan).edges
+    return pairs
 
 
 def _of_times(plan: Plan) -> Schedule:
