@@ -12,8 +12,9 @@ from htn.search.task_stack_kernel import EMPTY, Hierarchy, Stacks, push_subtasks
 from planner.heuristics.relaxation_kernel import Achievers
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
-from planner.task.numeric_states_kernel import APPLIED, OUT_OF_RANGE, apply_numeric
-from planner.task.packed_states_kernel import Space, apply, holds
+from planner.task.packed_facts_kernel import holds
+from planner.task.packed_numbers_kernel import APPLIED, OUT_OF_RANGE
+from planner.task.packed_states_kernel import Space, apply
 from planner.task.state_registry_kernel import Registry, number_of
 
 EAGER: Final = 0
@@ -76,7 +77,7 @@ def decompose(
     counts states that were left out since their values are too great.
     """
     number[slot.WORK] = 0
-    words, actions = len(guide.room.state) + len(hierarchy.numbers.low), len(space.actions.cost)
+    words, actions = len(guide.room.state) + len(space.numbers.low), len(space.actions.cost)
     while number[slot.WORK] < work:
         if not _has_room(number, registry, stacks, places, waiting, words):
             return FULL
@@ -124,7 +125,7 @@ def _evaluate(
     if places.estimate[place] == UNKNOWN:
         number[slot.EVALUATIONS] += 1
         number[slot.WORK] += 2 * len(guide.relaxed.cost) + 20
-        plan, words = number[slot.EVALUATIONS] + 0, len(guide.room.state) + len(hierarchy.numbers.low)
+        plan, words = number[slot.EVALUATIONS] + 0, len(guide.room.state) + len(space.numbers.low)
         base = places.key.state[2 * place] * words
         cell = places.key.state[2 * place + 1] + 0
         places.estimate[place] = estimate_stack(guide, space, hierarchy, stacks, registry.state, base, cell, plan)
@@ -305,16 +306,12 @@ def _apply_action(
     state = places.key.state[2 * place] + 0
     if not holds(hierarchy.required, action, registry.state, state * words):
         return -1
-    target, variables = number[slot.STATES] * words, len(hierarchy.numbers.low)
-    if variables:
-        numbers, comparisons, facts = hierarchy.numbers, hierarchy.comparisons, words - variables
-        outcome = apply_numeric(space, numbers, comparisons, action, facts, registry.state, state * words, target)
+    facts, target = words - len(space.numbers.low), number[slot.STATES] * words
+    outcome = apply(space, action, registry.state, state * words, target, facts)
+    if outcome != APPLIED:
         if outcome == OUT_OF_RANGE:
             number[slot.PRUNED] += 1
-        if outcome != APPLIED:
-            return -1
-    else:
-        apply(space, action, registry.state, state * words, target, words)
+        return -1
     after = number_of(registry, number[slot.STATES], words)
     if after == number[slot.STATES]:
         number[slot.STATES] += 1

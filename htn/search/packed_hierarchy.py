@@ -19,9 +19,9 @@ from planner.jit.common_kernel import INFINITE
 from planner.jit.containers_kernel import Lists
 from planner.jit.library import Call
 from planner.task.ground_task import Task
-from planner.task.numeric_states_kernel import Comparisons, Numbers
 from planner.task.numeric_task_compiled import find_limit, pack_comparisons, pack_numbers
-from planner.task.packed_states_kernel import Changes, Conditions, Places, Space, Tree
+from planner.task.packed_facts_kernel import Changes, Conditions, Places
+from planner.task.packed_states_kernel import Space, Tree
 from planner.task.packed_task_compiled import Effects, find_emptied, pack_initial_state, pack_variables, variables_of
 
 
@@ -51,8 +51,12 @@ class PackedHierarchy:
         check()
         self.space = self._space(task)
         self.initial = pack_initial_state(task, self.packing, self.space)
-        numeric = ground.numeric
-        self.initial += [each.initial for each in numeric.variables] if numeric else []
+        if ground.numeric is not None:
+            self.initial += [each.initial for each in ground.numeric.variables]
+            if self.fits_words:
+                numbers, _ = pack_numbers(ground.numeric, self.packing, find_limit(ground.numeric))
+                comparisons = pack_comparisons(ground.numeric, self.packing)
+                self.space = self.space._replace(numbers=numbers, comparisons=comparisons)
         check()
         self._linearisations = [_Linearisation(each) for each in self._arrays.sources]
 
@@ -144,21 +148,12 @@ class PackedHierarchy:
             *self.sequences,
             self.least,
             index([len(self.ground.task.facts)]),
-            *self._numbers,
         )
 
     @property
     def fits_words(self) -> bool:
         """Whether kernels can search: sums of numbers fit into 64 bits."""
         return self.ground.numeric is None or find_limit(self.ground.numeric) >= 0
-
-    @property
-    def _numbers(self) -> tuple[Numbers, Comparisons]:
-        numeric = self.ground.numeric
-        if numeric is None or not self.fits_words:
-            return make_hollow(Numbers)._replace(low=words([])), make_hollow(Comparisons)
-        numbers, _ = pack_numbers(numeric, self.packing, find_limit(numeric))
-        return numbers, pack_comparisons(numeric, self.packing)
 
     @cached_property
     def relaxation(self) -> Relaxation:

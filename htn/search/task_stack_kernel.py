@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import Index, Words, kernel
-from planner.task.numeric_states_kernel import Comparisons, Numbers
-from planner.task.packed_states_kernel import Conditions
+from planner.task.packed_facts_kernel import Conditions
 from planner.task.state_registry_kernel import Registry, number_of
 
 EMPTY = 0
@@ -23,8 +22,7 @@ class Hierarchy(NamedTuple):
 
     Method m has subtasks `subtask[subtask_start[m]:subtask_start[m + 1]]` and the precondition m of `possible`; action
     a has the precondition a of `required`. By task: its `least` cost in any state. That task k was done is the fact
-    `done[0]` + k of the relaxed composition. Where actions change `numbers`, the words of a state's facts are followed
-    by one for each variable; without numbers, `numbers.low` is empty.
+    `done[0]` + k of the relaxed composition.
     """
 
     required: Conditions
@@ -35,8 +33,6 @@ class Hierarchy(NamedTuple):
     subtask: Index
     least: Words
     done: Index
-    numbers: Numbers
-    comparisons: Comparisons
 
 
 class Stacks(NamedTuple):

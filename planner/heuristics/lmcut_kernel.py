@@ -20,7 +20,7 @@ from planner.heuristics.relaxation_kernel import (
 )
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, entry, kernel
-from planner.task.packed_states_kernel import Coding
+from planner.task.packed_facts_kernel import Coding
 from planner.task.state_registry_kernel import MOVED, Nodes, Registry
 
 

@@ -21,7 +21,8 @@ from planner.heuristics.numeric_relaxation_kernel import (
     want_preconditions,
 )
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, kernel
-from planner.task.numeric_states_kernel import Comparisons, Numbers, amount_of, sum_terms
+from planner.task.packed_numbers_kernel import amount_of, sum_terms
+from planner.task.packed_states_kernel import Space
 
 REPAIRS: Final = 100
 """Most demands of a plan that are met; what remains then counts as lacking."""
@@ -65,8 +66,7 @@ def meet_demands(
     room: NumericRoom,
     demands: NumericDemands,
     memory: DemandRoom,
-    numbers: Numbers,
-    comparisons: Comparisons,
+    space: Space,
     words: int,
     state: Words,
     base: int,
@@ -75,14 +75,12 @@ def meet_demands(
     """Complete the relaxed plan `plan` for the state at `state[base]`; return what that adds to its cost."""
     more = 0
     for _ in range(REPAIRS):
-        _sum_changes(relaxed, room, demands, memory, numbers, words, state, base)
-        operator, index, lack = _find_lack(room, demands, memory, comparisons, plan)
+        _sum_changes(relaxed, room, demands, memory, space, words, state, base)
+        operator, index, lack = _find_lack(room, demands, memory, space, plan)
         if not lack:
             break
         condition = demands.drained[index] + 0
-        best, times = _find_producer(
-            relaxed, room, demands, memory, numbers, condition, lack, plan, state, base + words
-        )
+        best, times = _find_producer(relaxed, room, demands, memory, space, condition, lack, plan, state, base + words)
         if best != NOTHING:
             more += _repeat_more(relaxed, room, best, times, plan)
         else:
@@ -96,7 +94,7 @@ def _sum_changes(
     room: NumericRoom,
     demands: NumericDemands,
     memory: DemandRoom,
-    numbers: Numbers,
+    space: Space,
     words: int,
     state: Words,
     base: int,
@@ -108,9 +106,9 @@ def _sum_changes(
         operator = room.member[place]
         for index in range(demands.own_start[operator], demands.own_start[operator + 1]):
             effect = demands.own[index]
-            variable = numbers.variable[effect]
-            amount = amount_of(numbers, effect, state, base + words)
-            if not numbers.additive[effect]:
+            variable = space.numbers.variable[effect]
+            amount = amount_of(space.numbers, effect, state, base + words)
+            if not space.numbers.additive[effect]:
                 amount -= state[base + words + variable]
             total = memory.change[variable] + amount * room.repeated[relaxed.action[operator]]
             memory.change[variable] = max(min(total, DEAR), -DEAR)
@@ -118,7 +116,7 @@ def _sum_changes(
 
 @kernel
 def _find_lack(
-    room: NumericRoom, demands: NumericDemands, memory: DemandRoom, comparisons: Comparisons, plan: int
+    room: NumericRoom, demands: NumericDemands, memory: DemandRoom, space: Space, plan: int
 ) -> tuple[int, int, int]:
     """Return an operator of the plan, the number of its drain, and what the condition of that lacks; else three 0s."""
     for place in range(room.many[0]):
@@ -129,7 +127,12 @@ def _find_lack(
             if memory.lacking[condition] != plan:
                 lack = room.short[condition] - demands.drain[index]
                 lack -= sum_terms(
-                    comparisons.term_start, comparisons.term, comparisons.weight, condition, memory.change, 0
+                    space.comparisons.term_start,
+                    space.comparisons.term,
+                    space.comparisons.weight,
+                    condition,
+                    memory.change,
+                    0,
                 )
                 if lack > 0:
                     return operator, index, lack
@@ -143,7 +146,7 @@ def _find_producer(
     room: NumericRoom,
     demands: NumericDemands,
     memory: DemandRoom,
-    numbers: Numbers,
+    space: Space,
     condition: int,
     lack: int,
     plan: int,
@@ -158,7 +161,7 @@ def _find_producer(
             continue
         gain = relaxed.steady[index] + 0
         if not gain:
-            gain = gain_of(relaxed, numbers, index, state, base)
+            gain = gain_of(relaxed, space, index, state, base)
         if gain <= 0:
             continue
         times = min((lack + gain - 1) // gain, MOST_TIMES)

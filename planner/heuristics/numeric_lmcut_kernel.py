@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, kernel
 from planner.jit.containers_kernel import pop, push
-from planner.task.numeric_states_kernel import Comparisons, sum_terms
-from planner.task.packed_states_kernel import Coding
+from planner.task.packed_numbers_kernel import lack_of
+from planner.task.packed_states_kernel import Space
 
 DEAR: Final = 1 << 59
 """Cap of values, so that the sum of two fits into a word."""
@@ -90,8 +90,7 @@ class BoundRoom(NamedTuple):
 def numeric_h_max(
     bounds: NumericBounds,
     room: BoundRoom,
-    comparisons: Comparisons,
-    coding: Coding,
+    space: Space,
     words: int,
     state: Words,
     base: int,
@@ -102,7 +101,7 @@ def numeric_h_max(
     no more than the better of those before could gain for as much.
     """
     goal = len(room.value) - 2
-    waiting = _load_state(bounds, room, comparisons, coding, words, state, base)
+    waiting = _load_state(bounds, room, space, words, state, base)
     while waiting:
         fact, value = room.heap[0] + 0, room.key[0] + 0
         if fact == goal:
@@ -174,8 +173,7 @@ def _value_by(bounds: NumericBounds, room: BoundRoom, edge: int, value: int, cos
 def _load_state(
     bounds: NumericBounds,
     room: BoundRoom,
-    comparisons: Comparisons,
-    coding: Coding,
+    space: Space,
     words: int,
     state: Words,
     base: int,
@@ -192,15 +190,13 @@ def _load_state(
     waiting = 0
     for index in range(len(bounds.free)):
         waiting = _reach(room, bounds.free[index] + 0, 0, waiting)
-    for variable in range(len(coding.word)):
-        now = state[base + coding.word[variable]] >> coding.shift[variable] & coding.mask[variable]
-        fact = coding.fact[coding.first[variable] + now] + 0
+    for variable in range(len(space.coding.word)):
+        now = state[base + space.coding.word[variable]] >> space.coding.shift[variable] & space.coding.mask[variable]
+        fact = space.coding.fact[space.coding.first[variable] + now] + 0
         if fact != NOTHING and room.value[fact] > 0:
             waiting = _reach(room, fact, 0, waiting)
-    for number in range(len(comparisons.constant)):
-        short = -comparisons.constant[number] - sum_terms(
-            comparisons.term_start, comparisons.term, comparisons.weight, number, state, base + words
-        )
+    for number in range(len(space.comparisons.constant)):
+        short = lack_of(space.comparisons, number, state, base + words)
         grain = bounds.grain[number]
         if grain > 1 and short > 0:
             short = (short + grain - 1) // grain * grain
@@ -233,8 +229,7 @@ def _lower(bounds: NumericBounds, room: BoundRoom, edge: int, value: int, waitin
 def numeric_lm_cut(
     bounds: NumericBounds,
     room: BoundRoom,
-    comparisons: Comparisons,
-    coding: Coding,
+    space: Space,
     words: int,
     state: Words,
     base: int,
@@ -248,7 +243,7 @@ def numeric_lm_cut(
     for action in range(len(room.price)):
         room.price[action] = bounds.cost[action] * scale
         room.part[action] = 0
-    _explore(bounds, room, _load_state(bounds, room, comparisons, coding, words, state, base), 1)
+    _explore(bounds, room, _load_state(bounds, room, space, words, state, base), 1)
     if room.value[goal] >= INFINITE:
         return INFINITE
     total, most = 0, min(limit, 1 << 38) * scale

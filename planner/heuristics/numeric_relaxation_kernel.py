@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, kernel
 from planner.jit.containers_kernel import pop, push
-from planner.task.numeric_states_kernel import Comparisons, Numbers, amount_of, sum_terms
-from planner.task.packed_states_kernel import Coding
+from planner.task.packed_numbers_kernel import amount_of, lack_of
+from planner.task.packed_states_kernel import Space
 
 DEAR: Final = 1 << 58
 """Cap of h_add values, so that sums of sums fit into a word."""
@@ -87,9 +87,7 @@ class NumericRoom(NamedTuple):
 def estimate_numeric(
     relaxed: NumericRelaxed,
     room: NumericRoom,
-    numbers: Numbers,
-    comparisons: Comparisons,
-    coding: Coding,
+    space: Space,
     words: int,
     state: Words,
     base: int,
@@ -99,13 +97,13 @@ def estimate_numeric(
 
     The plan marks its actions by its number `plan`, which must exceed the numbers of all plans before.
     """
-    _load_state(relaxed, room, comparisons, coding, words, state, base)
+    _load_state(relaxed, room, space, words, state, base)
     goal = len(relaxed.cost) - 1
     waiting = 0
     for operator in range(goal + 1):
         room.missing[operator] = room.at_first[operator]
         if not room.missing[operator]:
-            waiting = _fire(relaxed, room, numbers, words, state, base, operator, 0, waiting)
+            waiting = _fire(relaxed, room, space, words, state, base, operator, 0, waiting)
     while waiting and room.missing[goal]:
         fact, value = room.heap[0] + 0, room.key[0] + 0
         waiting = pop(room.key, room.heap, waiting)
@@ -118,7 +116,7 @@ def estimate_numeric(
                 total = 0
                 for other in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
                     total = min(total + room.value[relaxed.precondition[other]], DEAR)
-                waiting = _fire(relaxed, room, numbers, words, state, base, operator, total, waiting)
+                waiting = _fire(relaxed, room, space, words, state, base, operator, total, waiting)
     if room.missing[goal]:
         return INFINITE
     return _extract_plan(relaxed, room, plan)
@@ -128,8 +126,7 @@ def estimate_numeric(
 def _load_state(
     relaxed: NumericRelaxed,
     room: NumericRoom,
-    comparisons: Comparisons,
-    coding: Coding,
+    space: Space,
     words: int,
     state: Words,
     base: int,
@@ -137,22 +134,20 @@ def _load_state(
     """Give the facts of the state at `state[base]` value 0 and all others `INFINITE`; measure all conditions."""
     for fact in range(len(room.value)):
         room.value[fact] = INFINITE
-    for variable in range(len(coding.word)):
-        word, shift, mask = coding.word[variable], coding.shift[variable], coding.mask[variable]
+    for variable in range(len(space.coding.word)):
+        word, shift, mask = space.coding.word[variable], space.coding.shift[variable], space.coding.mask[variable]
         before, now = room.state[word] >> shift & mask, state[base + word] >> shift & mask
-        fact = coding.fact[coding.first[variable] + now] + 0
+        fact = space.coding.fact[space.coding.first[variable] + now] + 0
         if before != now:
-            _count_preconditions(relaxed, room, coding.fact[coding.first[variable] + before] + 0, 1)
+            _count_preconditions(relaxed, room, space.coding.fact[space.coding.first[variable] + before] + 0, 1)
             _count_preconditions(relaxed, room, fact, -1)
         if fact != NOTHING:
             room.value[fact] = 0
             room.supporter[fact] = NOTHING
     for word in range(words):
         room.state[word] = state[base + word]
-    for number in range(len(comparisons.constant)):
-        room.short[number] = -comparisons.constant[number] - sum_terms(
-            comparisons.term_start, comparisons.term, comparisons.weight, number, state, base + words
-        )
+    for number in range(len(space.comparisons.constant)):
+        room.short[number] = lack_of(space.comparisons, number, state, base + words)
 
 
 @kernel
@@ -166,7 +161,7 @@ def _count_preconditions(relaxed: NumericRelaxed, room: NumericRoom, fact: int, 
 def _fire(
     relaxed: NumericRelaxed,
     room: NumericRoom,
-    numbers: Numbers,
+    space: Space,
     words: int,
     state: Words,
     base: int,
@@ -185,12 +180,12 @@ def _fire(
         if short > 0 and total + cost < room.value[relaxed.fact[condition]]:
             gain, first, extra = relaxed.steady[index] + 0, NOTHING, 0
             if not gain:
-                gain = gain_of(relaxed, numbers, index, state, base + words)
+                gain = gain_of(relaxed, space, index, state, base + words)
                 if gain <= 0:
-                    first = _find_first(relaxed, room, numbers, index)
+                    first = _find_first(relaxed, room, space, index)
                     gain = short
                     if first != NOTHING:
-                        gain = min(_gain_after(relaxed, numbers, index, first), short)
+                        gain = min(_gain_after(relaxed, space, index, first), short)
                         extra = relaxed.cost[first] + room.total[first]
                     else:
                         extra = 16 * cost
@@ -212,26 +207,26 @@ def _lower(room: NumericRoom, fact: int, value: int, operator: int, times: int, 
 
 
 @kernel
-def gain_of(relaxed: NumericRelaxed, numbers: Numbers, index: int, state: Words, base: int) -> int:
+def gain_of(relaxed: NumericRelaxed, space: Space, index: int, state: Words, base: int) -> int:
     """Return what help `index` adds to its condition in the state whose variables begin at `state[base]`."""
     gain = 0
     for place in range(relaxed.by_start[index], relaxed.by_start[index + 1]):
         effect = relaxed.by[place]
-        amount = amount_of(numbers, effect, state, base)
-        if not numbers.additive[effect]:
-            amount -= state[base + numbers.variable[effect]]
+        amount = amount_of(space.numbers, effect, state, base)
+        if not space.numbers.additive[effect]:
+            amount -= state[base + space.numbers.variable[effect]]
         gain += relaxed.factor[place] * amount
     return gain
 
 
 @kernel
-def _find_first(relaxed: NumericRelaxed, room: NumericRoom, numbers: Numbers, index: int) -> int:
+def _find_first(relaxed: NumericRelaxed, room: NumericRoom, space: Space, index: int) -> int:
     """Return the cheapest operator that changes a variable which the effects of help `index` read, as it should be."""
     best, least = NOTHING, INFINITE
     for place in range(relaxed.by_start[index], relaxed.by_start[index + 1]):
         effect = relaxed.by[place]
-        for term in range(numbers.term_start[effect], numbers.term_start[effect + 1]):
-            variable, weight = numbers.term[term], relaxed.factor[place] * numbers.weight[term]
+        for term in range(space.numbers.term_start[effect], space.numbers.term_start[effect + 1]):
+            variable, weight = space.numbers.term[term], relaxed.factor[place] * space.numbers.weight[term]
             for other in range(relaxed.changer_start[variable], relaxed.changer_start[variable + 1]):
                 operator = relaxed.changer[other] + 0
                 if weight * relaxed.change[other] > 0 and room.total[operator] + relaxed.cost[operator] < least:
@@ -240,13 +235,13 @@ def _find_first(relaxed: NumericRelaxed, room: NumericRoom, numbers: Numbers, in
 
 
 @kernel
-def _gain_after(relaxed: NumericRelaxed, numbers: Numbers, index: int, first: int) -> int:
+def _gain_after(relaxed: NumericRelaxed, space: Space, index: int, first: int) -> int:
     """Return the least that help `index` gains by what the operator `first` changes; at least 1."""
     gain = 0
     for place in range(relaxed.by_start[index], relaxed.by_start[index + 1]):
         effect = relaxed.by[place]
-        for term in range(numbers.term_start[effect], numbers.term_start[effect + 1]):
-            variable, weight = numbers.term[term], relaxed.factor[place] * numbers.weight[term]
+        for term in range(space.numbers.term_start[effect], space.numbers.term_start[effect + 1]):
+            variable, weight = space.numbers.term[term], relaxed.factor[place] * space.numbers.weight[term]
             for other in range(relaxed.changer_start[variable], relaxed.changer_start[variable + 1]):
                 if relaxed.changer[other] == first and weight * relaxed.change[other] > 0:
                     gain += weight * relaxed.change[other]

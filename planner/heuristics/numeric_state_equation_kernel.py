@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Reals, Words, kernel
-from planner.task.packed_states_kernel import Coding
+from planner.task.packed_facts_kernel import Coding
 
 TINY: Final = 1e-9
 """Numbers below this count as 0."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, kernel
-from planner.task.packed_states_kernel import Coding
+from planner.task.packed_facts_kernel import Coding
 from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER
 
 

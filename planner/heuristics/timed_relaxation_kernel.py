@@ -22,8 +22,8 @@ from planner.heuristics.numeric_relaxation_kernel import (
 )
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, kernel
 from planner.jit.containers_kernel import pop, push
-from planner.task.numeric_states_kernel import Comparisons, Numbers, sum_terms
-from planner.task.packed_states_kernel import Coding
+from planner.task.packed_numbers_kernel import lack_of
+from planner.task.packed_states_kernel import Space
 
 NEVER: Final = -1
 """There is no time."""
@@ -153,9 +153,7 @@ def estimate_timed(
     windows: Windows,
     room: NumericRoom,
     memory: TimedRoom,
-    numbers: Numbers,
-    comparisons: Comparisons,
-    coding: Coding,
+    space: Space,
     words: int,
     state: Words,
     base: int,
@@ -169,14 +167,14 @@ def estimate_timed(
     Return `INFINITE` where there is none. The plan marks its actions by its number `plan`. A unit of cost counts as
     `step` ticks. `memory.time` has the earliest ticks of the facts of the plan.
     """
-    _load(relaxed, room, memory, comparisons, coding, words, state, base, written)
+    _load(relaxed, room, memory, space, words, state, base, written)
     goal = len(relaxed.cost) - 1
     waiting = 0
     for operator in range(goal + 1):
         room.missing[operator] = room.at_first[operator]
         if not room.missing[operator]:
             waiting = _fire(
-                relaxed, timed, windows, room, memory, numbers, words, state, base, operator, separation, step, waiting
+                relaxed, timed, windows, room, memory, space, words, state, base, operator, separation, step, waiting
             )
     while waiting and room.missing[goal]:
         fact, value = room.heap[0] + 0, room.key[0] + 0
@@ -193,7 +191,7 @@ def estimate_timed(
                     windows,
                     room,
                     memory,
-                    numbers,
+                    space,
                     words,
                     state,
                     base,
@@ -223,8 +221,7 @@ def _load(
     relaxed: NumericRelaxed,
     room: NumericRoom,
     memory: TimedRoom,
-    comparisons: Comparisons,
-    coding: Coding,
+    space: Space,
     words: int,
     state: Words,
     base: int,
@@ -233,12 +230,12 @@ def _load(
     """Let the facts of the state at `state[base]` have the ticks at which they were written, and measure conditions."""
     for fact in range(len(room.value)):
         room.value[fact] = INFINITE
-    for variable in range(len(coding.word)):
-        word, shift, mask = coding.word[variable], coding.shift[variable], coding.mask[variable]
+    for variable in range(len(space.coding.word)):
+        word, shift, mask = space.coding.word[variable], space.coding.shift[variable], space.coding.mask[variable]
         before, now = room.state[word] >> shift & mask, state[base + word] >> shift & mask
-        fact = coding.fact[coding.first[variable] + now] + 0
+        fact = space.coding.fact[space.coding.first[variable] + now] + 0
         if before != now:
-            _count(relaxed, room, coding.fact[coding.first[variable] + before] + 0, 1)
+            _count(relaxed, room, space.coding.fact[space.coding.first[variable] + before] + 0, 1)
             _count(relaxed, room, fact, -1)
         if fact != NOTHING:
             room.value[fact] = 0
@@ -247,14 +244,12 @@ def _load(
             memory.cost[fact] = 0
     for word in range(words):
         room.state[word] = state[base + word]
-    for number in range(len(comparisons.constant)):
-        room.short[number] = -comparisons.constant[number] - sum_terms(
-            comparisons.term_start, comparisons.term, comparisons.weight, number, state, base + words
-        )
+    for number in range(len(space.comparisons.constant)):
+        room.short[number] = lack_of(space.comparisons, number, state, base + words)
         if room.short[number] <= 0:
             time = 0
-            for index in range(comparisons.term_start[number], comparisons.term_start[number + 1]):
-                time = max(time, written[len(coding.word) + comparisons.term[index]])
+            for index in range(space.comparisons.term_start[number], space.comparisons.term_start[number + 1]):
+                time = max(time, written[len(space.coding.word) + space.comparisons.term[index]])
             memory.time[relaxed.fact[number]] = time
 
 
@@ -272,7 +267,7 @@ def _fire(
     windows: Windows,
     room: NumericRoom,
     memory: TimedRoom,
-    numbers: Numbers,
+    space: Space,
     words: int,
     state: Words,
     base: int,
@@ -310,7 +305,7 @@ def _fire(
         if short > 0:
             gain = relaxed.steady[index] + 0
             if not gain:
-                gain = gain_of(relaxed, numbers, index, state, base + words)
+                gain = gain_of(relaxed, space, index, state, base + words)
             times = 16 if gain <= 0 else (short + gain - 1) // gain
             paid = min(total + cost * min(times, MOST_TIMES), DEAR)
             waiting = _lower(room, memory, relaxed.fact[condition] + 0, time, paid, step, operator, times, waiting)

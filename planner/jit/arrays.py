@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias, get_type_hints
 
 from planner.jit.common_kernel import NOTHING
 from planner.jit.containers_kernel import Lists
-from planner.task.packed_states_kernel import Changes, Conditions, Places
+from planner.task.packed_facts_kernel import Changes, Conditions, Places
 
 PIECE: Final = 1 << 16
 
@@ -70,11 +70,11 @@ def _kinds(record: Any) -> list[Any]:
     return list(get_type_hints(record, include_extras=True).values())
 
 
-def make_hollow(record: Any) -> Any:
-    """Return a record whose arrays have one element each, for kernels that do not read them."""
+def make_hollow(record: Any, length: int = 1) -> Any:
+    """Return a record whose arrays have one element each, or `length`, for kernels that do not read them."""
     return record(
         *[
-            array(each.__metadata__[0], [0]) if hasattr(each, "__metadata__") else make_hollow(each)
+            array(each.__metadata__[0], [0]) * length if hasattr(each, "__metadata__") else make_hollow(each, length)
             for each in _kinds(record)
         ]
     )

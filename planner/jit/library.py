@@ -43,7 +43,7 @@ from planner.search import (
     temporal_best_first_kernel,
     timed_sequences_kernel,
 )
-from planner.task import packed_states_kernel, state_registry_kernel
+from planner.task import packed_facts_kernel, state_registry_kernel
 from planner.topk import exploration_kernel
 
 Call = Callable[..., int]
@@ -57,7 +57,7 @@ SHIPPED: Final = Path(__file__).parent / "machine_code"
 _MAKERS: Final = ("emit.py", "translate.py")
 """The modules that determine, beside the kernels, what machine code is made."""
 
-COMMON: Final = (containers_kernel, packed_states_kernel, state_registry_kernel, landmarks_kernel)
+COMMON: Final = (containers_kernel, packed_facts_kernel, state_registry_kernel, landmarks_kernel)
 """Modules with entries that prepare every search."""
 KERNELS: Final = (
     *COMMON,

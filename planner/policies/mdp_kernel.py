@@ -12,7 +12,8 @@ from planner.heuristics.relaxation_kernel import Exploration, Relaxed
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Reals, Words, kernel
 from planner.search.open_lists_kernel import shuffle
-from planner.task.packed_states_kernel import Conditions, Space, Tree, apply, find_applicable, holds
+from planner.task.packed_facts_kernel import Conditions, holds
+from planner.task.packed_states_kernel import Space, Tree, apply, find_applicable
 from planner.task.state_registry_kernel import Registry, number_of
 
 PENALTY: Final = 0

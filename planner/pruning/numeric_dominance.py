@@ -63,7 +63,7 @@ def make_fronts(space: NumericSpace, slots: int) -> Fronts | None:
     if not any(signs):
         return None
     masks = [-1] * space.words
-    for word, mask in zip(space.comparisons.word, space.comparisons.mask, strict=True):
+    for word, mask in zip(space.space.comparisons.word, space.space.comparisons.mask, strict=True):
         masks[word] &= ~mask
     return Fronts(
         words([*masks, *[0 if sign else -1 for sign in signs]]),

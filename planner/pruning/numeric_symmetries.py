@@ -15,9 +15,9 @@ from planner.limits import never
 from planner.pruning.symmetries import NOTHING_MOVED, SECONDS, Moved, Structure, find_interchanges
 from planner.pruning.symmetries_compiled import MOST_ACTIONS, Field, Orbits
 from planner.task.numeric_ranges import find_ranges
-from planner.task.numeric_states_kernel import apply_numeric
 from planner.task.numeric_task import LinearCondition, LinearEffect, NumericTask, Terms
 from planner.task.numeric_task_compiled import NumericSpace, find_opposites
+from planner.task.packed_states_kernel import apply
 
 FLUENT = "= "
 """Begins the names of fluents among those of facts, which have no spaces."""
@@ -134,8 +134,7 @@ class NumericOrbits(Orbits):
         return [*fields, *sorted([Field(last + image, 0, -1, last + item, 0, None) for item, image in pairs])]
 
     def _apply(self, action: int, state: Any) -> None:
-        space = self._numeric
-        apply_numeric(space.space, space.numbers, space.comparisons, action, space.words, state, 0, self._row)
+        apply(self._numeric.space, action, state, 0, self._row, self._numeric.words)
 
 
 def find_numeric_orbits(

@@ -12,7 +12,8 @@ from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, PASSED, 
 from planner.pruning.stubborn_sets_kernel import Stubborn, prune_applicable
 from planner.pruning.symmetries_kernel import Symmetries, canonicalize
 from planner.search.open_lists_kernel import Open, put, take
-from planner.task.packed_states_kernel import Space, apply, find_applicable, holds, is_useless
+from planner.task.packed_facts_kernel import holds
+from planner.task.packed_states_kernel import Space, apply, find_applicable, is_useless
 from planner.task.state_registry_kernel import CLOSED, EVALUATED, LOOKED_UP, MOVED, WAITING, Nodes, Registry, number_of
 
 BLIND: Final = 0

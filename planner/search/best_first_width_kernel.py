@@ -14,7 +14,8 @@ from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
 from planner.jit.containers_kernel import append_item
 from planner.search.lazy_best_first_kernel import Reached
-from planner.task.packed_states_kernel import Coding, Space, apply, find_applicable, holds
+from planner.task.packed_facts_kernel import Coding, holds
+from planner.task.packed_states_kernel import Space, apply, find_applicable
 from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER, Registry, number_of
 
 

@@ -23,7 +23,7 @@ from planner.search.mcts_kernel import MOST, NO_NODE, ROOT, Bandit, Evaluated, S
 from planner.search.open_lists_kernel import QUEUES, Batches, Types, first_slot
 from planner.search.search_run import Ending, Run, Steps
 from planner.search.task_compiled import ensure_length
-from planner.task.packed_states_kernel import holds
+from planner.task.packed_facts_kernel import holds
 
 NO_STATE: Final = -1
 FIRST_TYPES: Final = 256

@@ -26,7 +26,8 @@ from planner.search.open_lists_kernel import (
     put_typed,
     shuffle,
 )
-from planner.task.packed_states_kernel import Space, apply, find_applicable, holds
+from planner.task.packed_facts_kernel import holds
+from planner.task.packed_states_kernel import Space, apply, find_applicable
 from planner.task.state_registry_kernel import Registry, number_of
 
 BOOST: Final = 1000

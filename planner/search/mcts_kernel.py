@@ -22,7 +22,8 @@ from planner.jit.common_kernel import (
     kernel,
 )
 from planner.search.open_lists_kernel import shuffle
-from planner.task.packed_states_kernel import Space, apply, find_applicable, holds
+from planner.task.packed_facts_kernel import holds
+from planner.task.packed_states_kernel import Space, apply, find_applicable
 from planner.task.state_registry_kernel import Registry, number_of
 
 

@@ -127,8 +127,6 @@ class _Elimination:
             horizon,
             number,
             space.space,
-            space.numbers,
-            space.comparisons,
             space.preconditions,
             self._needs,
             plan,

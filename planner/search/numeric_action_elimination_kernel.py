@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import DONE, NOTHING, PAUSED, Index, Words, entry, kernel
-from planner.task.numeric_states_kernel import APPLIED, Comparisons, Numbers, apply_numeric, compare, sum_terms
-from planner.task.packed_states_kernel import Conditions, Space, holds
+from planner.task.packed_facts_kernel import Conditions, holds
+from planner.task.packed_numbers_kernel import APPLIED, compare, lack_of
+from planner.task.packed_states_kernel import Space, apply
 
 LAY_OUT: Final = 0
 """Compute the states of the plan."""
@@ -62,8 +63,6 @@ def eliminate_numeric_actions(
     horizon: int,
     number: Words,
     space: Space,
-    numbers: Numbers,
-    comparisons: Comparisons,
     preconditions: Conditions,
     needs: Needs,
     plan: PlanRuns,
@@ -84,8 +83,6 @@ def eliminate_numeric_actions(
             many,
             number,
             space,
-            numbers,
-            comparisons,
             preconditions,
             needs,
             plan,
@@ -100,9 +97,9 @@ def eliminate_numeric_actions(
         if not plan.times[run]:
             continue
         if phase == MERGE:
-            _merge(run, horizon, number, space, numbers, comparisons, preconditions, needs, plan, words)
+            _merge(run, horizon, number, space, preconditions, needs, plan, words)
         else:
-            _eliminate(run, horizon, number, space, numbers, comparisons, preconditions, needs, plan, words)
+            _eliminate(run, horizon, number, space, preconditions, needs, plan, words)
     return DONE
 
 
@@ -112,8 +109,6 @@ def _merge(
     horizon: int,
     number: Words,
     space: Space,
-    numbers: Numbers,
-    comparisons: Comparisons,
     preconditions: Conditions,
     needs: Needs,
     plan: PlanRuns,
@@ -138,8 +133,6 @@ def _merge(
             other + 1,
             number,
             space,
-            numbers,
-            comparisons,
             preconditions,
             needs,
             plan,
@@ -154,8 +147,6 @@ def _eliminate(
     horizon: int,
     number: Words,
     space: Space,
-    numbers: Numbers,
-    comparisons: Comparisons,
     preconditions: Conditions,
     needs: Needs,
     plan: PlanRuns,
@@ -179,8 +170,6 @@ def _eliminate(
                     until,
                     number,
                     space,
-                    numbers,
-                    comparisons,
                     preconditions,
                     needs,
                     plan,
@@ -204,8 +193,6 @@ def _try(
     until: int,
     number: Words,
     space: Space,
-    numbers: Numbers,
-    comparisons: Comparisons,
     preconditions: Conditions,
     needs: Needs,
     plan: PlanRuns,
@@ -216,7 +203,7 @@ def _try(
     If it is not, the trial becomes the plan again. If `repairs` is not 0, other runs are lowered where a condition is
     violated; if `drops` is not 0, inapplicable steps are left out. The replay goes on `until` that run at most.
     """
-    many, row = len(plan.action), words + len(numbers.low)
+    many, row = len(plan.action), words + len(space.numbers.low)
     origin, run, repaired = first, first, 0
     _copy_row(plan.state, first * row, plan.fresh, first * row, row)
     valid, going = False, True
@@ -232,13 +219,13 @@ def _try(
         elif run > until:
             break
         else:
-            done = _repeat(number, space, numbers, comparisons, preconditions, needs, plan, run, words)
+            done = _repeat(number, space, preconditions, needs, plan, run, words)
             if done == plan.trial[run]:
                 run += 1
                 continue
         going = False
         if repairs and repaired < MOST_REPAIRS:
-            other, less = _find_repair(comparisons, numbers, needs, plan, origin, run, done, until - origin, words)
+            other, less = _find_repair(space, needs, plan, origin, run, done, until - origin, words)
             number[slot.WORK] += 10 + until - origin
             if less:
                 plan.trial[other] -= less
@@ -284,8 +271,6 @@ def _is_same(one: Words, other: Words, base: int, row: int) -> bool:
 def _repeat(
     number: Words,
     space: Space,
-    numbers: Numbers,
-    comparisons: Comparisons,
     preconditions: Conditions,
     needs: Needs,
     plan: PlanRuns,
@@ -293,7 +278,7 @@ def _repeat(
     words: int,
 ) -> int:
     """Repeat the action of `run` as the trial says, and write the state behind it; return how often it was possible."""
-    row, many = words + len(numbers.low), len(plan.action)
+    row, many = words + len(space.numbers.low), len(plan.action)
     action, times, state = plan.action[run] + 0, plan.trial[run] + 0, plan.fresh
     source, target, other = run * row, (many + 1) * row, (many + 2) * row
     done = 0
@@ -301,11 +286,11 @@ def _repeat(
         if done == 1 and 3 < times <= needs.steady[action]:
             # Linear conditions that hold before the first and before the last repetition hold between them.
             number[slot.WORK] += 10
-            if _add_up(numbers, comparisons, preconditions, action, times - 2, words, state, source, target):
+            if _add_up(space, preconditions, action, times - 2, words, state, source, target):
                 source, target, other = target, other, target
                 done = times - 1
         number[slot.WORK] += 10 + len(space.axioms.size)
-        if apply_numeric(space, numbers, comparisons, action, words, state, source, target) != APPLIED:
+        if apply(space, action, state, source, target, words) != APPLIED:
             break
         done += 1
         source, target, other = target, other, target
@@ -316,8 +301,7 @@ def _repeat(
 
 @kernel
 def _add_up(
-    numbers: Numbers,
-    comparisons: Comparisons,
+    space: Space,
     preconditions: Conditions,
     action: int,
     times: int,
@@ -327,23 +311,22 @@ def _add_up(
     target: int,
 ) -> bool:
     """Write the state after so many repetitions of a steady action; return whether it can be applied once more."""
-    _copy_row(state, source, state, target, words + len(numbers.low))
-    for effect in range(numbers.start[action], numbers.start[action + 1]):
-        state[target + words + numbers.variable[effect]] += times * numbers.constant[effect]
-    for effect in range(numbers.start[action], numbers.start[action + 1]):
-        variable = numbers.variable[effect]
+    _copy_row(state, source, state, target, words + len(space.numbers.low))
+    for effect in range(space.numbers.start[action], space.numbers.start[action + 1]):
+        state[target + words + space.numbers.variable[effect]] += times * space.numbers.constant[effect]
+    for effect in range(space.numbers.start[action], space.numbers.start[action + 1]):
+        variable = space.numbers.variable[effect]
         value = state[target + words + variable]
-        if value < numbers.low[variable] or value > numbers.high[variable]:
+        if value < space.numbers.low[variable] or value > space.numbers.high[variable]:
             return False
-    for effect in range(numbers.start[action], numbers.start[action + 1]):
-        compare(comparisons, numbers.variable[effect], words, state, target)
+    for effect in range(space.numbers.start[action], space.numbers.start[action + 1]):
+        compare(space.comparisons, space.numbers.variable[effect], words, state, target)
     return holds(preconditions, action, state, target)
 
 
 @kernel
 def _find_repair(
-    comparisons: Comparisons,
-    numbers: Numbers,
+    space: Space,
     needs: Needs,
     plan: PlanRuns,
     origin: int,
@@ -357,26 +340,24 @@ def _find_repair(
     Of the runs whose action works against the condition, it is the first one behind `origin`, where the trial began,
     or else the last one before it.
     """
-    many, row = len(plan.action), words + len(numbers.low)
+    many, row = len(plan.action), words + len(space.numbers.low)
     base = run * row if run == many else (run + 1) * row
     which = len(needs.start) - 2 if run == many else plan.action[run] + 0
     for place in range(needs.start[which], needs.start[which + 1]):
         number = needs.comparison[place] + 0
-        lack = -comparisons.constant[number] - sum_terms(
-            comparisons.term_start, comparisons.term, comparisons.weight, number, plan.fresh, base + words
-        )
+        lack = lack_of(space.comparisons, number, plan.fresh, base + words)
         sign = 1
         if not needs.sense[place]:
             sign, lack = -1, 1 - lack
         if lack <= 0:
             continue
         for other in range(origin + 1, min(run + 1, many)):
-            gain = -sign * _gain_of(comparisons, numbers, needs, number, plan.action[other] + 0)
+            gain = -sign * _gain_of(space, needs, number, plan.action[other] + 0)
             rest = plan.trial[other] - done if other == run else plan.trial[other] + 0
             if gain > 0 and rest > 0:
                 return other, min(rest, (lack + gain - 1) // gain)
         for other in range(origin - 1, max(origin - horizon, 0) - 1, -1):
-            gain = -sign * _gain_of(comparisons, numbers, needs, number, plan.action[other] + 0)
+            gain = -sign * _gain_of(space, needs, number, plan.action[other] + 0)
             if gain > 0 and plan.trial[other] > 0:
                 return other, min(plan.trial[other] + 0, (lack + gain - 1) // gain)
         return NOTHING, 0
@@ -384,12 +365,12 @@ def _find_repair(
 
 
 @kernel
-def _gain_of(comparisons: Comparisons, numbers: Numbers, needs: Needs, number: int, action: int) -> int:
+def _gain_of(space: Space, needs: Needs, number: int, action: int) -> int:
     """Return what a steady action adds to the sum of comparison `number`."""
     gain = 0
     if needs.steady[action]:
-        for effect in range(numbers.start[action], numbers.start[action + 1]):
-            for term in range(comparisons.term_start[number], comparisons.term_start[number + 1]):
-                if comparisons.term[term] == numbers.variable[effect]:
-                    gain += comparisons.weight[term] * numbers.constant[effect]
+        for effect in range(space.numbers.start[action], space.numbers.start[action + 1]):
+            for term in range(space.comparisons.term_start[number], space.comparisons.term_start[number + 1]):
+                if space.comparisons.term[term] == space.numbers.variable[effect]:
+                    gain += space.comparisons.weight[term] * space.numbers.constant[effect]
     return gain

@@ -24,8 +24,8 @@ from planner.search.open_lists_kernel import Queue
 from planner.search.search_run import Ending, Run, Steps
 from planner.search.task_compiled import ensure_length
 from planner.task.numeric_pricing import Pricing
-from planner.task.numeric_states_kernel import Prices, price_end
 from planner.task.numeric_task_compiled import NumericSpace
+from planner.task.packed_numbers_kernel import Prices, price_end
 from planner.task.state_registry_kernel import Nodes
 
 KINDS: Final = {
@@ -136,8 +136,6 @@ class NumericAstar:
             space.words,
             self._number,
             space.space,
-            space.numbers,
-            space.comparisons,
             self._prices,
             *states,
             self._bounds,

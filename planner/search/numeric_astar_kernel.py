@@ -12,17 +12,15 @@ from planner.jit.containers_kernel import pop, push
 from planner.pruning.numeric_dominance_kernel import Fronts, is_dominated
 from planner.pruning.symmetries_kernel import Symmetries, canonicalize
 from planner.search.open_lists_kernel import Queue
-from planner.task.numeric_states_kernel import (
+from planner.task.packed_facts_kernel import holds
+from planner.task.packed_numbers_kernel import (
     APPLIED,
     OUT_OF_RANGE,
-    Comparisons,
-    Numbers,
     Prices,
-    apply_numeric,
     price_end,
     price_step,
 )
-from planner.task.packed_states_kernel import Space, find_applicable, holds
+from planner.task.packed_states_kernel import Space, apply, find_applicable
 from planner.task.state_registry_kernel import CLOSED, EVALUATED, WAITING, Nodes, Registry, number_of
 
 BLIND: Final = 0
@@ -46,8 +44,6 @@ def numeric_astar(
     words: int,
     number: Words,
     space: Space,
-    numbers: Numbers,
-    comparisons: Comparisons,
     prices: Prices,
     registry: Registry,
     nodes: Nodes,
@@ -68,7 +64,7 @@ def numeric_astar(
     weight 1, `number[CURRENT_F]` is a lower bound of all plans that cost less than the limit. States have so many
     `words` for facts. `number[PRUNED]` counts states that were left out without a proof.
     """
-    row = words + len(numbers.low)
+    row = words + len(space.numbers.low)
     number[slot.WORK] = 0
     while number[slot.WORK] < work:
         if (
@@ -103,7 +99,7 @@ def numeric_astar(
                 value = bound_by_equation(equation, tableau, space.coding, words, registry.state, base, limit)
                 number[slot.WORK] += len(equation.row) + max(0, tableau.pivots[0] - before) * len(tableau.inverse)
             if kind != EQUATION and value < limit:
-                value = max(value, _relax(kind, number, space, comparisons, registry, bounds, room, words, base, limit))
+                value = max(value, _relax(kind, number, space, registry, bounds, room, words, base, limit))
             nodes.bound[state] = max(nodes.bound[state], value)
             _put(queue, number, nodes, state, weight)
         elif _is_best_end(number, space, prices, registry, nodes.cost[state] + 0, words, base):
@@ -118,8 +114,6 @@ def numeric_astar(
             _expand(
                 number,
                 space,
-                numbers,
-                comparisons,
                 prices,
                 symmetries,
                 registry,
@@ -138,8 +132,6 @@ def numeric_astar(
 def _expand(
     number: Words,
     space: Space,
-    numbers: Numbers,
-    comparisons: Comparisons,
     prices: Prices,
     symmetries: Symmetries,
     registry: Registry,
@@ -152,13 +144,13 @@ def _expand(
     weight: int,
 ) -> None:
     """Generate the successors of `state` by the first `count` actions of `found`, and queue them."""
-    row = words + len(numbers.low)
+    row = words + len(space.numbers.low)
     base = state * row
     nodes.stage[state] = CLOSED
     number[slot.EXPANSIONS] += 1
     for index in range(count):
         action, target = found[index] + 0, number[slot.STATES] * row
-        outcome = apply_numeric(space, numbers, comparisons, action, words, registry.state, base, target)
+        outcome = apply(space, action, registry.state, base, target, words)
         if outcome == APPLIED:
             step = space.actions.cost[action] + price_step(prices, registry.state, base + words, target + words)
             canonicalize(symmetries, registry.state, target)
@@ -186,7 +178,6 @@ def _relax(
     kind: int,
     number: Words,
     space: Space,
-    comparisons: Comparisons,
     registry: Registry,
     bounds: NumericBounds,
     room: BoundRoom,
@@ -197,9 +188,9 @@ def _relax(
     """Return a lower bound by relaxation for the state at `base`; LM-cut stops once it reaches `limit`."""
     number[slot.WORK] += 2 * len(bounds.action) + 20
     if kind == H_MAX:
-        return numeric_h_max(bounds, room, comparisons, space.coding, words, registry.state, base)
+        return numeric_h_max(bounds, room, space, words, registry.state, base)
     number[slot.WORK] += 8 * len(bounds.action)
-    return numeric_lm_cut(bounds, room, comparisons, space.coding, words, registry.state, base, limit)
+    return numeric_lm_cut(bounds, room, space, words, registry.state, base, limit)
 
 
 @kernel

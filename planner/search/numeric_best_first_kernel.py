@@ -16,8 +16,9 @@ from planner.heuristics.numeric_relaxation_kernel import NumericRelaxed, Numeric
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, PAUSED, Index, Words, entry, kernel
 from planner.jit.containers_kernel import pop, push
-from planner.task.numeric_states_kernel import APPLIED, OUT_OF_RANGE, Comparisons, Numbers, apply_numeric
-from planner.task.packed_states_kernel import Conditions, Space, find_applicable, holds
+from planner.task.packed_facts_kernel import Conditions, holds
+from planner.task.packed_numbers_kernel import APPLIED, OUT_OF_RANGE
+from planner.task.packed_states_kernel import Space, apply, find_applicable
 from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER, Registry, number_of
 
 OLD: Final = 1 << 29
@@ -75,8 +76,6 @@ def numeric_best_first(
     pays: int,
     number: Words,
     space: Space,
-    numbers: Numbers,
-    comparisons: Comparisons,
     preconditions: Conditions,
     registry: Registry,
     paths: NumericPaths,
@@ -96,7 +95,7 @@ def numeric_best_first(
     `jumps` is not 0, edges jump; if `pays` is not 0, relaxed plans produce what they use up.
     """
     words = len(room.state)
-    row = words + len(numbers.low)
+    row = words + len(space.numbers.low)
     number[slot.WORK] = 0
     while number[slot.WORK] < work:
         if (
@@ -113,7 +112,7 @@ def numeric_best_first(
             batch = _next_batch(queues, number)
             if batch < 0:
                 return EXHAUSTED
-            _follow_edge(number, space, numbers, comparisons, preconditions, registry, paths, queues, batch, words)
+            _follow_edge(number, space, preconditions, registry, paths, queues, batch, words)
             number[slot.WORK] += 40
             continue
         base = state * row
@@ -124,9 +123,7 @@ def numeric_best_first(
         estimate = estimate_numeric(
             relaxed,
             room,
-            numbers,
-            comparisons,
-            space.coding,
+            space,
             words,
             registry.state,
             base,
@@ -141,8 +138,7 @@ def numeric_best_first(
                 room,
                 demands,
                 memory,
-                numbers,
-                comparisons,
+                space,
                 words,
                 registry.state,
                 base,
@@ -155,19 +151,19 @@ def numeric_best_first(
         number[slot.EXPANSIONS] += 1
         many = find_applicable(space.tree, registry.state, base, found, stack)
         key = estimate
-        if novel and not is_novel(registry.state, base, space, numbers, words, estimate, seen):
+        if novel and not is_novel(registry.state, base, space, words, estimate, seen):
             key = min(key, OLD - 1) + OLD
         _put_edges(number, queues, room, state, key, found, many, youngest, jumps)
     return PAUSED
 
 
 @kernel
-def is_novel(state: Words, base: int, space: Space, numbers: Numbers, words: int, estimate: int, seen: Words) -> bool:
+def is_novel(state: Words, base: int, space: Space, words: int, estimate: int, seen: Words) -> bool:
     """Return whether the state has a value that none before it had at this estimate, and note its values."""
     novel = False
     mask = len(seen) * 32 - 1
     coding = space.coding
-    for variable in range(len(coding.word) + len(numbers.low)):
+    for variable in range(len(coding.word) + len(space.numbers.low)):
         if variable < len(coding.word):
             value = state[base + coding.word[variable]] >> coding.shift[variable] & coding.mask[variable]
         else:
@@ -205,8 +201,6 @@ def _next_batch(queues: NumericQueues, number: Words) -> int:
 def _follow_edge(
     number: Words,
     space: Space,
-    numbers: Numbers,
-    comparisons: Comparisons,
     preconditions: Conditions,
     registry: Registry,
     paths: NumericPaths,
@@ -215,7 +209,7 @@ def _follow_edge(
     words: int,
 ) -> None:
     """Follow the next edge of `batch`; a state that is new becomes pending."""
-    row = words + len(numbers.low)
+    row = words + len(space.numbers.low)
     place = queues.at[batch] + 0
     queues.at[batch] = place + 1
     parent, action, most = queues.state[batch] + 0, queues.edge[place] + 0, queues.repeat[place] + 0
@@ -227,7 +221,7 @@ def _follow_edge(
     while times < most and (times == 0 or holds(preconditions, action, registry.state, source)):
         if jumps and times > 1 and not _has_same_facts(registry.state, source, target, words):
             break
-        outcome = apply_numeric(space, numbers, comparisons, action, words, registry.state, source, target)
+        outcome = apply(space, action, registry.state, source, target, words)
         if outcome != APPLIED:
             if outcome == OUT_OF_RANGE:
                 number[slot.PRUNED] += 1

@@ -96,8 +96,6 @@ class NumericBestFirst:
             *self._options,
             self._number,
             space.space,
-            space.numbers,
-            space.comparisons,
             space.preconditions,
             self._registry,
             self._paths,

@@ -19,8 +19,9 @@ from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
 from planner.jit.containers_kernel import pop, push
 from planner.search.numeric_best_first_kernel import OLD, is_novel
-from planner.task.numeric_states_kernel import APPLIED, Comparisons, Numbers, apply_numeric
-from planner.task.packed_states_kernel import Conditions, Space, find_applicable, holds
+from planner.task.packed_facts_kernel import Conditions, holds
+from planner.task.packed_numbers_kernel import APPLIED
+from planner.task.packed_states_kernel import Space, apply, find_applicable
 from planner.task.state_registry_kernel import Registry, number_of
 
 SHIFT: Final = 20
@@ -107,8 +108,6 @@ def temporal_best_first(
     pace: int,
     number: Words,
     space: Space,
-    numbers: Numbers,
-    comparisons: Comparisons,
     preconditions: Conditions,
     lapses: Lapses,
     registry: Registry,
@@ -128,7 +127,7 @@ def temporal_best_first(
     not 0, states without a new value come last. If `pace` is not 0, each `pace` ticks count as much as a step.
     """
     words = len(room.state)
-    row = words + len(numbers.low) + places
+    row = words + len(space.numbers.low) + places
     number[slot.WORK] = 0
     while number[slot.WORK] < work:
         if (
@@ -147,8 +146,6 @@ def temporal_best_first(
             _follow_edge(
                 number,
                 space,
-                numbers,
-                comparisons,
                 preconditions,
                 lapses,
                 registry,
@@ -166,9 +163,7 @@ def temporal_best_first(
             number[slot.GOAL_STATE] = state
             return FOUND
         number[slot.EVALUATIONS] += 1
-        estimate = estimate_numeric(
-            relaxed, room, numbers, comparisons, space.coding, words, registry.state, base, number[slot.EVALUATIONS]
-        )
+        estimate = estimate_numeric(relaxed, room, space, words, registry.state, base, number[slot.EVALUATIONS])
         number[slot.WORK] += 2 * len(relaxed.cost) + 20
         if estimate == INFINITE:
             continue
@@ -180,7 +175,7 @@ def temporal_best_first(
         key = estimate
         if pace:
             key += paths.last[state] // pace
-        if novel and not is_novel(registry.state, base, space, numbers, words, estimate, seen):
+        if novel and not is_novel(registry.state, base, space, words, estimate, seen):
             key = min(key, OLD - 1) + OLD
         _put_edges(
             number,
@@ -223,8 +218,6 @@ def next_batch(queues: TemporalQueues, number: Words) -> int:
 def _follow_edge(
     number: Words,
     space: Space,
-    numbers: Numbers,
-    comparisons: Comparisons,
     preconditions: Conditions,
     lapses: Lapses,
     registry: Registry,
@@ -235,7 +228,7 @@ def _follow_edge(
     places: int,
 ) -> None:
     """Follow the next edge of `batch`; a state that is new becomes pending."""
-    row = words + len(numbers.low) + places
+    row = words + len(space.numbers.low) + places
     place = queues.at[batch] + 0
     queues.at[batch] = place + 1
     parent, edge = queues.state[batch] + 0, queues.edge[place] + 0
@@ -263,12 +256,12 @@ def _follow_edge(
             action = find_end(preconditions, lapses, lapse, state, source)
             if action == NOTHING:
                 return
-            if apply_numeric(space, numbers, comparisons, action, words, state, source, target) != APPLIED:
+            if apply(space, action, state, source, target, words) != APPLIED:
                 return
             if lapses.is_open[lapse]:
                 last = max(last, time)
     else:
-        if apply_numeric(space, numbers, comparisons, action, words, state, source, target) != APPLIED:
+        if apply(space, action, state, source, target, words) != APPLIED:
             return
         for index in range(places):
             state[following + index] = state[agenda + index]

@@ -166,8 +166,6 @@ class TemporalBestFirst:
             *self._options,
             self._number,
             space.space,
-            space.numbers,
-            space.comparisons,
             space.preconditions,
             self._lapses,
             self._registry,

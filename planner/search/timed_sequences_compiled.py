@@ -202,8 +202,6 @@ class TimedSequences:
             self._number,
             self._prefix,
             space.space,
-            space.numbers,
-            space.comparisons,
             space.preconditions,
             shared.lapses,
             shared.touched,

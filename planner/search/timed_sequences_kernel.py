@@ -35,8 +35,9 @@ from planner.search.temporal_best_first_kernel import (
     slack_of,
     ticks_of,
 )
-from planner.task.numeric_states_kernel import APPLIED, Comparisons, Numbers, apply_numeric
-from planner.task.packed_states_kernel import Conditions, Space, find_applicable, holds
+from planner.task.packed_facts_kernel import Conditions, holds
+from planner.task.packed_numbers_kernel import APPLIED
+from planner.task.packed_states_kernel import Space, apply, find_applicable
 from planner.task.state_registry_kernel import Registry, number_of
 
 LATEST: Final = (1 << 31) - 1
@@ -97,8 +98,6 @@ def search_timed_sequences(
     number: Words,
     prefix: Index,
     space: Space,
-    numbers: Numbers,
-    comparisons: Comparisons,
     preconditions: Conditions,
     lapses: Lapses,
     touched: Touched,
@@ -124,7 +123,7 @@ def search_timed_sequences(
     relaxed plans of all searches that share `room`.
     """
     words = len(room.state)
-    row = words + len(numbers.low)
+    row = words + len(space.numbers.low)
     number[slot.WORK] = 0
     while number[slot.WORK] < work:
         if (
@@ -152,8 +151,6 @@ def search_timed_sequences(
             _take_step(
                 number,
                 space,
-                numbers,
-                comparisons,
                 preconditions,
                 lapses,
                 touched,
@@ -189,9 +186,7 @@ def search_timed_sequences(
             windows,
             room,
             memory,
-            numbers,
-            comparisons,
-            space.coding,
+            space,
             words,
             registry.state,
             base,
@@ -228,8 +223,6 @@ def _measure_lapses(lapses: Lapses, memory: TimedRoom, state: Words, variables: 
 def _take_step(
     number: Words,
     space: Space,
-    numbers: Numbers,
-    comparisons: Comparisons,
     preconditions: Conditions,
     lapses: Lapses,
     touched: Touched,
@@ -243,7 +236,7 @@ def _take_step(
     separation: int,
 ) -> None:
     """Take the step of `action` in state `parent`; a state that is new, or is reached sooner, becomes pending."""
-    row = words + len(numbers.low)
+    row = words + len(space.numbers.low)
     if paths.last[parent] >= number[slot.LIMIT]:
         return
     state = registry.state
@@ -252,7 +245,7 @@ def _take_step(
         return
     begun, end, least, slack = lapses.begins[action] + 0, NOTHING, 0, 0
     if begun < len(lapses.ticks):
-        if apply_numeric(space, numbers, comparisons, action, words, state, source, between) != APPLIED:
+        if apply(space, action, state, source, between, words) != APPLIED:
             return
         end = find_end(preconditions, lapses, begun, state, between)
         if end == NOTHING:
@@ -261,9 +254,9 @@ def _take_step(
         slack = slack_of(lapses, begun, state, between + words)
         if least < 0 or slack < 0:
             return
-        if apply_numeric(space, numbers, comparisons, end, words, state, between, target) != APPLIED:
+        if apply(space, end, state, between, target, words) != APPLIED:
             return
-    elif apply_numeric(space, numbers, comparisons, action, words, state, source, target) != APPLIED:
+    elif apply(space, action, state, source, target, words) != APPLIED:
         return
     _load_times(number, touched, windows, lapses, paths, times, parent, separation)
     start = _find_start(touched, windows, times, action, end, begun, least, slack, separation)

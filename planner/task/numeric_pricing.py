@@ -15,8 +15,8 @@ from planner.jit.arrays import words
 from planner.lightweight import dataclass, replace
 from planner.model.arithmetic import as_number
 from planner.task.numeric_ranges import Form, Ranges, bound_change, find_ranges, forms_by_fact, known_forms
-from planner.task.numeric_states_kernel import Prices
 from planner.task.numeric_task import NumericEffects, NumericTask
+from planner.task.packed_numbers_kernel import Prices
 
 
 @dataclass(frozen=True, slots=True)

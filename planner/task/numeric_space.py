@@ -1,4 +1,4 @@
-"""The state space of a numeric task in exact arithmetic: the readable twin of `numeric_states_kernel`.
+"""The state space of a numeric task in exact arithmetic: the readable twin of `packed_numbers_kernel`.
 
 A state is the number of a pair of facts and values, in the order in which they were reached, so that searches handle it
 as any other state.

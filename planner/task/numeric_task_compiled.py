@@ -11,9 +11,10 @@ from planner.lightweight import dataclass
 from planner.limits import never
 from planner.model.formulas import Not
 from planner.task.ground_task import Task
-from planner.task.numeric_states_kernel import Comparisons, Numbers
 from planner.task.numeric_task import LinearEffect, NumericTask
-from planner.task.packed_states_kernel import Conditions, Space
+from planner.task.packed_facts_kernel import Conditions
+from planner.task.packed_numbers_kernel import Comparisons, Numbers
+from planner.task.packed_states_kernel import Space
 from planner.task.packed_task_compiled import (
     Packing,
     choose_packing,
@@ -30,13 +31,11 @@ LARGEST_VALUE: Final = 1 << 52
 
 @dataclass(frozen=True, slots=True)
 class NumericSpace:
-    """The state space of a numeric task as arrays: `effects` lists all numeric effects in the order of `numbers`."""
+    """The state space of a numeric task as arrays: `effects` lists all numeric effects in the order of the space's."""
 
     source: NumericTask
     packing: Packing
     space: Space
-    numbers: Numbers
-    comparisons: Comparisons
     preconditions: Conditions
     initial: list[int]
     effects: list[LinearEffect]
@@ -55,15 +54,14 @@ def pack_numeric_task(source: NumericTask, check: Callable[[], None] = never) ->
     task = source.task
     packing = choose_packing(task)
     check()
-    space = pack_space(task, packing, check)
     numbers, effects = pack_numbers(source, packing, limit)
+    facts_alone = pack_space(task, packing, check)
+    space = facts_alone._replace(numbers=numbers, comparisons=pack_comparisons(source, packing))
     facts = pack_initial_state(task, packing, space)
     return NumericSpace(
         source,
         packing,
         space,
-        numbers,
-        pack_comparisons(source, packing),
         pack_conjunctions([action.precondition for action in task.actions], packing),
         [*facts, *[each.initial for each in source.variables]],
         effects,

@@ -16,10 +16,14 @@ from planner.jit.common_kernel import NOTHING
 from planner.lightweight import dataclass, field
 from planner.limits import check_regularly, never
 from planner.task.ground_task import GroundAction, State, Task
-from planner.task.packed_states_kernel import Actions, Axioms, Changes, Coding, Conditions, Space, Tree, derive_facts
+from planner.task.packed_facts_kernel import Changes, Coding, Conditions
+from planner.task.packed_numbers_kernel import Comparisons, Numbers
+from planner.task.packed_states_kernel import Actions, Axioms, Space, Tree, derive_facts
 from planner.task.successor_generator import build_decision_nodes
 
 WORD_BITS: Final = 63
+NO_NUMBERS: Final[Numbers] = make_hollow(Numbers, 0)
+NO_COMPARISONS: Final[Comparisons] = make_hollow(Comparisons, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +189,8 @@ class Effects:
             tree,
             _pack_axioms(task, packing),
             pack_conjunctions(task.conflicts, packing),
+            NO_NUMBERS,
+            NO_COMPARISONS,
         )
 
 

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from planner.jit.common_kernel import EXHAUSTED, FULL, INFINITE, PAUSED, Index, Words, entry, kernel
 from planner.jit.containers_kernel import pop, push
-from planner.task.packed_states_kernel import Space, apply, find_applicable, holds
+from planner.task.packed_facts_kernel import holds
+from planner.task.packed_states_kernel import Space, apply, find_applicable
 from planner.task.state_registry_kernel import CLOSED, Nodes, Registry, number_of
 
 STATES: Final = 0

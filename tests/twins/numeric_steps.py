@@ -12,10 +12,11 @@ from planner.limits import Limits
 from planner.model import Atom, Not, Problem
 from planner.plan import Step
 from planner.semantics.simulation import Simulation
-from planner.task.numeric_states_kernel import APPLIED, apply_numeric
 from planner.task.numeric_task import NumericTask
 from planner.task.numeric_task_compiled import pack_numeric_task
-from planner.task.packed_states_kernel import holds
+from planner.task.packed_facts_kernel import holds
+from planner.task.packed_numbers_kernel import APPLIED
+from planner.task.packed_states_kernel import apply
 
 
 class Packed:
@@ -36,8 +37,7 @@ class Packed:
         for number, action in enumerate(self.task.actions):
             if holds(space.preconditions, number, state, 0):
                 rows = [*state, *[0] * len(state)]
-                arrays = (space.space, space.numbers, space.comparisons)
-                if apply_numeric(*arrays, number, space.words, rows, 0, len(state)) == APPLIED:
+                if apply(space.space, number, rows, 0, len(state), space.words) == APPLIED:
                     step, after = Step(action.step.action, action.step.arguments), rows[len(state) :]
                     assert found.setdefault(step, after) == after, f"copies of {step} lead to different states"
         return found

@@ -40,7 +40,8 @@ from planner.search.open_lists_kernel import Types, first_slot
 from planner.search.search_run import Ending, Run
 from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY, Task, bits
-from planner.task.packed_states_kernel import apply, find_applicable, holds
+from planner.task.packed_facts_kernel import holds
+from planner.task.packed_states_kernel import apply, find_applicable
 from planner.task.packed_task_compiled import WORD_BITS, choose_packing, pack_space
 from planner.task.state_registry_kernel import Registry, number_of
 

@@ -20,9 +20,10 @@ from planner.pruning.symmetries import Moved, find_interchanges
 from planner.pruning.symmetries_kernel import permute
 from planner.search.numeric_astar_compiled import KINDS, NumericAstar
 from planner.search.search_run import Ending, Run
-from planner.task.numeric_states_kernel import APPLIED, apply_numeric
 from planner.task.numeric_task_compiled import NumericSpace, pack_numeric_task
-from planner.task.packed_states_kernel import holds
+from planner.task.packed_facts_kernel import holds
+from planner.task.packed_numbers_kernel import APPLIED
+from planner.task.packed_states_kernel import apply
 from planner.validation.validate import check_steps
 
 
@@ -138,7 +139,7 @@ def test_symmetries_map_successors_to_successors(fuel: list[int]) -> None:
 
 
 def step(space: NumericSpace, action: int, state: object, source: int, target: int) -> bool:
-    found = apply_numeric(space.space, space.numbers, space.comparisons, action, space.words, state, source, target)
+    found = apply(space.space, action, state, source, target, space.words)
     return found == APPLIED
 
 

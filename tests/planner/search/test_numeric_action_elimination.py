@@ -20,9 +20,9 @@ from planner.model import Problem
 from planner.plan import Plan
 from planner.search.numeric_action_elimination import shorten_plan
 from planner.semantics.simulation import price_steps
-from planner.task.numeric_states_kernel import apply_numeric
 from planner.task.numeric_task_compiled import NumericSpace, pack_numeric_task
-from planner.task.packed_states_kernel import holds
+from planner.task.packed_facts_kernel import holds
+from planner.task.packed_states_kernel import apply
 from planner.validation.validate import check_steps
 
 ENOUGH = 60.0
@@ -59,7 +59,7 @@ def wander(space: NumericSpace, draw: Random) -> list[int] | None:
         possible = [action for action in actions if holds(space.preconditions, action, state, 0)]
         draw.shuffle(possible)
         for action in possible:
-            if not apply_numeric(space.space, space.numbers, space.comparisons, action, space.words, state, 0, row):
+            if not apply(space.space, action, state, 0, row, space.words):
                 plan.append(action)
                 state[:row] = state[row:]
                 break

@@ -29,10 +29,11 @@ from planner.search.numeric_astar_compiled import KINDS, NumericAstar
 from planner.search.search_run import Ending, Run
 from planner.semantics.simulation import price_steps
 from planner.task.numeric_pricing import Pricing, price_by_state
-from planner.task.numeric_states_kernel import APPLIED, apply_numeric
 from planner.task.numeric_task import NumericTask
 from planner.task.numeric_task_compiled import NumericSpace, pack_numeric_task
-from planner.task.packed_states_kernel import holds
+from planner.task.packed_facts_kernel import holds
+from planner.task.packed_numbers_kernel import APPLIED
+from planner.task.packed_states_kernel import apply
 from planner.validation.validate import check_steps
 
 MOST_STATES = 250
@@ -138,8 +139,7 @@ def true_costs(space: NumericSpace) -> dict[tuple[int, ...], int]:
             if not holds(space.preconditions, number, array("q", state), 0):
                 continue
             room = array("q", [*state, *state])
-            parts = (space.space, space.numbers, space.comparisons)
-            if apply_numeric(*parts, number, space.words, room, 0, len(state)) != APPLIED:
+            if apply(space.space, number, room, 0, len(state), space.words) != APPLIED:
                 continue
             after = tuple(room[len(state) :])
             edges.append((state, action.cost, after))
@@ -165,7 +165,7 @@ def estimators(space: NumericSpace) -> Callable[[tuple[int, ...]], tuple[int, ..
 
     def estimate(state: tuple[int, ...]) -> tuple[int, ...]:
         packed = array("q", state)
-        where = (space.comparisons, space.space.coding, space.words, packed, 0)
+        where = (space.space, space.words, packed, 0)
         relaxed = numeric_h_max(bounds, room, *where), numeric_lm_cut(bounds, room, *where, INFINITE)
         if written is None:
             return relaxed

@@ -89,11 +89,9 @@ def estimate(problem: Problem, *, pays: bool) -> tuple[int, dict[str, int]]:
     relaxation = relax_numeric(space, [1] * len(space.source.task.actions))
     relaxed, room = relaxation.relaxed, relaxation.room
     at = (space.words, space.initial, 0, 1)
-    value = estimate_numeric(relaxed, room, space.numbers, space.comparisons, space.space.coding, *at)
+    value = estimate_numeric(relaxed, room, space.space, *at)
     if pays:
-        value += meet_demands(
-            relaxed, room, relaxation.demands, relaxation.memory, space.numbers, space.comparisons, *at
-        )
+        value += meet_demands(relaxed, room, relaxation.demands, relaxation.memory, space.space, *at)
     names = [action.step.action for action in space.source.task.actions]
     return value, {name: room.repeated[each] for each, name in enumerate(names) if room.planned[each] == 1}
 

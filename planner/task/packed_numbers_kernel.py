@@ -1,7 +1,8 @@
-"""The numeric task over packed states: a state's words are those of its facts, and then one for each variable.
+"""Numbers in packed states: what actions change, linear conditions, and prices.
 
-The facts of linear conditions are kept up to date with the variables, so that everything else in a state reads them as
-it reads any fact. Values stay within `Numbers.low` and `Numbers.high`, which are so narrow that no sum leaves 64 bits.
+A state's words are those of its facts, and then one for each variable. The facts of linear conditions are kept up to
+date with the variables, so that everything else in a state reads them as it reads any fact. Values stay within
+`Numbers.low` and `Numbers.high`, which are so narrow that no sum leaves 64 bits.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from planner.jit.common_kernel import Index, Words, kernel
-from planner.task.packed_states_kernel import Conditions, Space, assign, derive_facts, holds
+from planner.task.packed_facts_kernel import Conditions, holds
 
 APPLIED: Final = 0
 OUT_OF_BOUNDS: Final = 1
@@ -103,43 +104,22 @@ def sum_terms(start: Index, term: Index, weight: Words, number: int, state: Word
 
 
 @kernel
-def apply_numeric(
-    space: Space,
-    numbers: Numbers,
-    comparisons: Comparisons,
-    action: int,
-    words: int,
-    state: Words,
-    source: int,
-    target: int,
-) -> int:
-    """Write the state after `action` in the one at `state[source]`, of so many `words` for facts, to `state[target]`.
-
-    Returns `APPLIED`, or why the action cannot be applied; then what was written means nothing.
-    """
-    for word in range(words + len(numbers.low)):
-        state[target + word] = state[source + word]
-    actions, conditions, conditional = space.actions, space.conditions, space.conditional
-    first, middle, last = actions.before[action], actions.middle[action], actions.before[action + 1]
-    for effect in range(first, middle):
-        if holds(conditions, effect, state, source):
-            assign(conditional, effect, state, target)
-    assign(space.changes, action, state, target)
-    for effect in range(middle, last):
-        if holds(conditions, effect, state, source):
-            assign(conditional, effect, state, target)
-    outcome = _change_numbers(numbers, action, words, state, source, target)
-    if outcome != APPLIED:
-        return outcome
-    for effect in range(numbers.start[action], numbers.start[action + 1]):
-        compare(comparisons, numbers.variable[effect], words, state, target)
-    if len(space.axioms.keep):
-        derive_facts(space.axioms, space.coding, state, target)
-    return APPLIED
+def lack_of(comparisons: Comparisons, number: int, state: Words, base: int) -> int:
+    """Return what comparison `number` lacks, 0 or less if it holds, where the variables begin at `state[base]`."""
+    return -comparisons.constant[number] - sum_terms(
+        comparisons.term_start, comparisons.term, comparisons.weight, number, state, base
+    )
 
 
 @kernel
-def _change_numbers(numbers: Numbers, action: int, words: int, state: Words, source: int, target: int) -> int:
+def change_numbers(
+    numbers: Numbers, comparisons: Comparisons, action: int, words: int, state: Words, source: int, target: int
+) -> int:
+    """Write the variables after `action` in the state at `state[source]` to the one at `state[target]`.
+
+    That state has the variables from before so far; its comparisons are brought up to date. Returns `APPLIED`, or why
+    the action cannot be applied.
+    """
     first, last = numbers.start[action], numbers.start[action + 1]
     for effect in range(first, last):
         if happens(numbers, effect, state, source):
@@ -155,6 +135,8 @@ def _change_numbers(numbers: Numbers, action: int, words: int, state: Words, sou
             return OUT_OF_BOUNDS if numbers.declared[2 * variable] else OUT_OF_RANGE
         if value > numbers.high[variable]:
             return OUT_OF_BOUNDS if numbers.declared[2 * variable + 1] else OUT_OF_RANGE
+    for effect in range(first, last):
+        compare(comparisons, numbers.variable[effect], words, state, target)
     return APPLIED
 
 
