@@ -17,6 +17,8 @@ from benchmarks.temporal_semantics import Happening, Lasting, State, TemporalSem
 
 MOST_CHOICES: Final = 100_000
 """Most ways to go on from one tick that are looked at: starts together, with each duration of each."""
+MOST_OPEN: Final = 8
+"""Most steps that may end at one tick or later: each subset of them is tried."""
 
 
 class TooManyStates(Exception):
@@ -125,6 +127,8 @@ def _clash(together: Sequence[Happening]) -> bool:
 def _find_next(semantics: TemporalSemantics, moment: _Moment, tick: int) -> Iterator[tuple[_Moment, int]]:
     """Yield what may hold after `tick`, each with the number of steps that start then."""
     may_end = [each for each in moment.running if not each.left and each.is_open]
+    if len(may_end) > MOST_OPEN:
+        raise TooManyStates
     for many in range(len(may_end) + 1):
         for ending in combinations(may_end, many):
             yield from _find_with_ends(semantics, moment, tick, ending)
