@@ -73,7 +73,7 @@ def decompose(
 
     `EAGER` evaluates places when they are generated. `DEFERRED` evaluates them at expansion: until then they have the
     estimate of their parent, and methods of its relaxed plan are preferred. `BLIND` evaluates none. Returns `PAUSED`,
-    `EXHAUSTED`, `FOUND` or `FULL`. After `FOUND`, place `number[GOAL_STATE]` is the end of a plan. `number[PRUNED]`
+    `EXHAUSTED`, `FOUND` or `FULL`. After `FOUND`, place `number[GOAL_STATE]` is the end of a plan. `number[LEFT_OUT]`
     counts states that were left out since their values are too great.
     """
     number[slot.WORK] = 0
@@ -310,7 +310,7 @@ def _apply_action(
     outcome = apply(space, action, registry.state, state * words, target, facts)
     if outcome != APPLIED:
         if outcome == OUT_OF_RANGE:
-            number[slot.PRUNED] += 1
+            number[slot.LEFT_OUT] += 1
         return -1
     after = number_of(registry, number[slot.STATES], words)
     if after == number[slot.STATES]:

@@ -130,7 +130,7 @@ class Progression:
     def _proves(self, run: Run) -> bool:
         """Return whether exhaustion of this search is a proof: a greedy search ignores cheaper paths to a place."""
         number = self._number
-        thorough = number[slot.NESTED] and not number[slot.PRUNED] and (self._past > 0 or run.plan is None)
+        thorough = number[slot.NESTED] and not number[slot.LEFT_OUT] and (self._past > 0 or run.plan is None)
         return bool(self._packed.ground.is_ordered and thorough)
 
     def _call(self) -> int:

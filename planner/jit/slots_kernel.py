@@ -69,4 +69,6 @@ APPLICABLE: Final = 66  # actions that were applicable in them
 STUBBORN: Final = 67  # those of them that were kept
 SETS: Final = 68  # steps that it took to compute the sets
 EXPANDED: Final = 69  # the state that A* expanded last
-HOW_MANY: Final = 70
+LEFT_OUT: Final = 70  # states that were left out without a proof
+WEIGHT: Final = 71  # of estimates
+HOW_MANY: Final = 72

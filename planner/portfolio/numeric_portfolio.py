@@ -18,7 +18,6 @@ from planner.portfolio.classical_beside_numeric import run_classical_beside
 from planner.portfolio.incumbent import Incumbent
 from planner.portfolio.search_history import Recorder
 from planner.portfolio.tiers import Contender, run_until_plan, run_while, take_turns
-from planner.pruning.numeric_symmetries import find_numeric_orbits
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.numeric_task_compiled import NumericSpace, pack_numeric_task
 
@@ -28,8 +27,10 @@ if TYPE_CHECKING:
     from planner.model import Problem
     from planner.task.numeric_pricing import Pricing
 
-KERNELS: Final = ("numeric_best_first", "numeric_astar", "numeric_action_elimination")
+KERNELS: Final = ("numeric_best_first", "astar", "numeric_action_elimination")
 """Modules of kernels that search numeric tasks."""
+WORK: Final = 2_000_000
+"""Steps of inner loops between two pauses of A*: some milliseconds."""
 WEIGHT: Final = 3
 """Weight of the estimates in the search for better plans that are not yet proved to be the best."""
 FIRST_PLAN: Final[tuple[tuple[int, int, dict[str, bool]], ...]] = (
@@ -177,23 +178,22 @@ def run_searches(
     LM-cut takes some ten times as long, the equation is used with and without it. For a proof, the classical portfolio
     runs beside these searches where the fluents take few values.
     """
-    from planner.search.numeric_astar_compiled import NumericAstar
+    from planner.search.astar_compiled import NO_PRICES, OWN_PRUNING, CompiledAstar
+    from planner.search.numeric_astar_estimates import NumericEstimates
+    from planner.search.task_compiled import Board
 
-    run = incumbent.run
-    costs = [action.cost for action in space.source.task.actions] if pricing is None else pricing.least
+    run, board = incumbent.run, Board(space.source.task, entries, incumbent.limits.check, numeric=space)
+    costs = board.costs if pricing is None else pricing.least
     relax, write = cache(lambda: bound_numeric(space, costs)), cache(lambda: write_state_equation(space, costs))
-    orbits = None if mode == "first" else find_numeric_orbits(space, incumbent.limits.check)
 
     def astar(heuristic: str, share: int, weight: int = 1) -> Contender:
-        search = NumericAstar(
-            space,
-            entries,
-            heuristic,
+        search = CompiledAstar(
+            board,
+            estimator=NumericEstimates(heuristic, costs, relax, write),
             weight=weight,
-            pricing=pricing,
-            orbits=orbits,
-            relax=lambda *_: relax(),
-            write=lambda *_: write(),
+            prices=NO_PRICES if pricing is None else pricing.prices,
+            pruning=() if mode == "first" else OWN_PRUNING,
+            work=WORK,
         )
         return Contender(search.steps(run), share, by=("astar" if weight == 1 else "weighted astar", heuristic))
 

@@ -224,7 +224,7 @@ def _follow_edge(
         outcome = apply(space, action, registry.state, source, target, words)
         if outcome != APPLIED:
             if outcome == OUT_OF_RANGE:
-                number[slot.PRUNED] += 1
+                number[slot.LEFT_OUT] += 1
             break
         times += 1
         source, target, other = target, other, target

@@ -84,7 +84,7 @@ class NumericBestFirst:
             if outcome == FULL:
                 self._grow()
             elif outcome:
-                if number[slot.PRUNED]:
+                if number[slot.LEFT_OUT]:
                     run.failed = "states with numbers too great for exact search in 64 bits were left out"
                 return Ending.INCOMPLETE
             yield

@@ -1,7 +1,8 @@
 """Open lists in arrays: buckets for A*, queues of edges for lazy search, and a type-based open list.
 
-A*: buckets by f, and for the smallest f by h; the latest entry of a bucket comes first. An entry is *stale* if search
-found a cheaper path to its state or raised its estimate; `take` drops stale entries.
+A*: buckets by f, and for the smallest f by h; the latest entry of a bucket comes first. Costs may be too great for
+buckets: then a heap. An entry is *stale* if search found a cheaper path to its state or raised its estimate; `take`
+drops stale entries.
 
 Lazy search: the edges out of one state form a *batch*. Several queues take turns; each has buckets of batches by key,
 and the earliest batch of a bucket comes first.
@@ -16,33 +17,38 @@ from typing import Final, NamedTuple
 
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import NOTHING, Index, Words, kernel
-from planner.jit.containers_kernel import append_item
+from planner.jit.containers_kernel import append_item, pop, push
+from planner.task.packed_states_kernel import FACTS
 from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER, Nodes
+
+MOST_COST: Final = 1 << 36
+"""No key of a heap is greater."""
+TIES: Final = 20
+"""Binary digits of keys by which states of the same f are ordered."""
 
 
 class Open(NamedTuple):
-    """An open list by f and then h; entries are linked lists of states.
+    """An open list by f and then h: buckets for tasks without numbers, a heap for others.
 
-    `by_f[f - lowest]` and `by_h[h]` are the first entries. Entries of the smallest f are in `by_h`, all others in
-    `by_f`.
+    Entries of buckets are linked lists of states: `by_f[f - lowest]` and `by_h[h]` are the first ones. Entries of the
+    smallest f are in `by_h`, all others in `by_f`. A heap has states in `heap` by `key`.
     """
 
     by_f: Index
     by_h: Index
     state: Index
     next: Index
-
-
-class Queue(NamedTuple):
-    """A binary heap of states by key."""
-
     key: Words
     heap: Index
 
 
 @kernel
-def put(waiting: Open, number: Words, f: int, h: int, state: int) -> None:
+def put(layers: int, waiting: Open, number: Words, nodes: Nodes, state: int) -> None:
     """Insert `state`; there must be a bucket for f and one for h, and room for an entry."""
+    if layers != FACTS:
+        key = _key_of(number, nodes, state)
+        number[slot.OPEN] = push(waiting.key, waiting.heap, number[slot.OPEN], key, state)
+        return
     entry = number[slot.FREE]
     if entry == NOTHING:
         entry = number[slot.COUNTERS]
@@ -51,8 +57,15 @@ def put(waiting: Open, number: Words, f: int, h: int, state: int) -> None:
         number[slot.FREE] = waiting.next[entry]
     waiting.state[entry] = state
     number[slot.OPEN] += 1
+    f, h = nodes.cost[state] + nodes.bound[state], nodes.bound[state] + 0
     number[slot.HIGHEST_F] = max(number[slot.HIGHEST_F], f)
     _link(waiting, number, f, h, entry)
+
+
+@kernel
+def _key_of(number: Words, nodes: Nodes, state: int) -> int:
+    h = min(nodes.bound[state], MOST_COST)
+    return ((nodes.cost[state] + number[slot.WEIGHT] * h) << TIES) + min(h, (1 << TIES) - 1)
 
 
 @kernel
@@ -68,8 +81,13 @@ def _link(waiting: Open, number: Words, f: int, h: int, entry: int) -> None:
 
 
 @kernel
-def take(waiting: Open, number: Words, nodes: Nodes) -> int:
-    """Remove and return a state with the smallest f, and among these the smallest h; -1 if all lists are empty."""
+def take(layers: int, waiting: Open, number: Words, nodes: Nodes) -> int:
+    """Remove and return a state with the smallest f, and among these the smallest h; -1 if none waits.
+
+    With weight 1, `number[CURRENT_F]` is the f of the state.
+    """
+    if layers != FACTS:
+        return _take_from_heap(waiting, number, nodes)
     while number[slot.OPEN]:
         h = number[slot.LOWEST_H]
         while h < len(waiting.by_h) and waiting.by_h[h] == NOTHING:
@@ -83,6 +101,19 @@ def take(waiting: Open, number: Words, nodes: Nodes) -> int:
         waiting.by_h[h] = waiting.next[entry]
         _release(waiting, number, entry)
         if nodes.bound[state] == h and nodes.cost[state] + h == number[slot.CURRENT_F]:
+            return state
+    return -1
+
+
+@kernel
+def _take_from_heap(waiting: Open, number: Words, nodes: Nodes) -> int:
+    while number[slot.OPEN]:
+        state, key = waiting.heap[0] + 0, waiting.key[0] + 0
+        number[slot.OPEN] = pop(waiting.key, waiting.heap, number[slot.OPEN])
+        number[slot.WORK] += 5
+        if key == _key_of(number, nodes, state):
+            if number[slot.WEIGHT] == 1:
+                number[slot.CURRENT_F] = max(number[slot.CURRENT_F], nodes.cost[state] + nodes.bound[state])
             return state
     return -1
 

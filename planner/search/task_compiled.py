@@ -19,7 +19,7 @@ from planner.jit import slots_kernel as slot
 from planner.jit.arrays import count_bytes, empty_index, flatten, index, lengthen, words, zeros
 from planner.jit.common_kernel import ENTRIES, NOTHING, PAUSED
 from planner.jit.library import Call
-from planner.lightweight import Any, Final, dataclass
+from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass
 from planner.limits import never
 from planner.pruning.stubborn_sets_compiled import make_tables
 from planner.pruning.stubborn_sets_kernel import Stubborn
@@ -29,6 +29,9 @@ from planner.search.search_run import Run
 from planner.task.ground_task import State, Task
 from planner.task.packed_task_compiled import Packing, choose_packing, pack_conjunction, pack_initial_state, pack_space
 from planner.task.state_registry_kernel import Registry
+
+if TYPE_CHECKING:
+    from planner.task.numeric_task_compiled import NumericSpace
 
 WORK: Final = 4_000_000
 """Steps of inner loops between two pauses: about 10 ms."""
@@ -44,6 +47,9 @@ class Board:
     Searches may share a board if they take turns: `found` and `stack` are buffers for the applicable actions of a
     state, and `tables` are the abstractions that one of the searches has prepared. `check` raises at a limit. Random
     numbers of abstractions are drawn from `seed`. With `patient`, symmetries are found without a time limit.
+
+    If the task is that of a `numeric` space, `row` words of a state are `packed.words` for facts and one for each
+    variable.
     """
 
     def __init__(
@@ -54,13 +60,16 @@ class Board:
         *,
         seed: int = 0,
         patient: bool = False,
+        numeric: NumericSpace | None = None,
     ) -> None:
         self.task, self.entries, self.check, self.seed, self._patient = task, entries, check, seed, patient
-        self.packed = choose_packing(task)
+        self.numeric = numeric
+        self.packed = choose_packing(task) if numeric is None else numeric.packing
         check()
-        self.space = pack_space(task, self.packed, check)
+        self.space = pack_space(task, self.packed, check) if numeric is None else numeric.space
         check()
-        self.initial = pack_initial_state(task, self.packed, self.space)
+        self.initial = pack_initial_state(task, self.packed, self.space) if numeric is None else numeric.initial
+        self.row = len(self.initial)
         self.actions = len(task.actions)
         self.costs = [action.cost for action in task.actions]
         self.found = empty_index(self.actions + 1)
@@ -99,17 +108,21 @@ class Board:
     @cached_property
     def stubborn(self) -> Stubborn | None:
         """The tables for stubborn sets; None if they are unsound for the task, or would take too long."""
-        return make_tables(self.task, self.packed, self.check)
+        return make_tables(self.task, self.packed, self.check) if self.numeric is None else None
 
     @cached_property
     def orbits(self) -> Orbits | None:
         """The symmetries of the task; None if there are none."""
         seconds = math.inf if self._patient else SECONDS
+        if self.numeric is not None:
+            from planner.pruning.numeric_symmetries import find_numeric_orbits
+
+            return find_numeric_orbits(self.numeric, self.check, seconds)
         return find_orbits(self.task, self.packed, self.space, self.check, seconds)
 
     def unpack_state(self, registry: Registry, number: int) -> State:
         """Return the base facts of state `number` of a registry, as bits."""
-        first = number * self.packed.words
+        first = number * self.row
         return self.packed.unpack(registry.state[first : first + self.packed.words], len(self.task.variables))
 
     def retarget(self, state: Sequence[int], goal: Sequence[int]) -> Board:

@@ -121,7 +121,7 @@ def temporal_best_first(
 ) -> int:
     """Search for about `work` steps; return `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`.
 
-    The agenda has so many `places`; starts for which there is none are left out, and `number[slot.PRUNED]` counts them.
+    The agenda has so many `places`; `number[slot.LEFT_OUT]` counts the starts for which there was none.
     After `FOUND`, `number[slot.GOAL_STATE]` is reached by a plan whose last step ends before `number[slot.LIMIT]`; the
     next call goes on from there. Among edges of one estimate the oldest comes first, or the `youngest`; if `novel` is
     not 0, states without a new value come last. If `pace` is not 0, each `pace` ticks count as much as a step.
@@ -309,7 +309,7 @@ def _begin(
     if ticks < 0 or ticks >= MOST_TICKS or slack_of(lapses, begun, state, variables) < 0:
         return -1
     if not _insert(state, agenda, places, (ticks << SHIFT) + begun):
-        number[slot.PRUNED] += 1
+        number[slot.LEFT_OUT] += 1
         return -1
     return max(last, time + ticks)
 

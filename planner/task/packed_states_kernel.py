@@ -7,11 +7,15 @@ state; the rules of the axioms fill them layer by layer (Thiébaux, Hoffmann and
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from planner.jit.common_kernel import NOTHING, Index, Words, kernel
 from planner.task.packed_facts_kernel import Changes, Coding, Conditions, assign, holds
 from planner.task.packed_numbers_kernel import APPLIED, Comparisons, Numbers, change_numbers
+
+FACTS: Final = 0
+"""Constants for the layers of a task: kernels leave out what a task does not have."""
+NUMBERS: Final = 1
 
 
 class Actions(NamedTuple):

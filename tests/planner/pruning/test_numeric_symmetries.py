@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
+from numeric_astar import search_numbers
 from numeric_problems import find_least_cost
 
 from planner import Domain, Problem
 from planner.grounding.ground_numeric import ground_numeric
 from planner.jit.arrays import words
-from planner.jit.common_kernel import ENTRIES
 from planner.options import SolveOptions
 from planner.plan import Plan
 from planner.pruning.numeric_symmetries import NumericOrbits, NumericStructure, find_numeric_orbits
 from planner.pruning.symmetries import Moved, find_interchanges
 from planner.pruning.symmetries_kernel import permute
-from planner.search.numeric_astar_compiled import KINDS, NumericAstar
-from planner.search.search_run import Ending, Run
+from planner.search.numeric_astar_estimates import KINDS
+from planner.search.search_run import Ending
 from planner.task.numeric_task_compiled import NumericSpace, pack_numeric_task
 from planner.task.packed_facts_kernel import holds
 from planner.task.packed_numbers_kernel import APPLIED
@@ -77,16 +77,6 @@ def pack(problem: Problem) -> NumericSpace:
     space = pack_numeric_task(ground_numeric(problem, SolveOptions(time_limit=None).limits()))
     assert space is not None
     return space
-
-
-def search(space: NumericSpace, heuristic: str, orbits: NumericOrbits | None) -> tuple[Ending, Run]:
-    run = Run()
-    steps = NumericAstar(space, ENTRIES, heuristic, orbits=orbits, room=4).steps(run)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            return stop.value, run
 
 
 def count(problem: Problem) -> int:
@@ -151,8 +141,8 @@ def step(space: NumericSpace, action: int, state: object, source: int, target: i
 )
 def test_the_cheapest_plan_is_found(problem: Problem, heuristic: str) -> None:
     space = pack(problem)
-    ending, run = search(space, heuristic, find_numeric_orbits(space, seconds=60))
-    plain_ending, plain = search(space, heuristic, None)
+    ending, run = search_numbers(space, heuristic, symmetries=True)
+    plain_ending, plain = search_numbers(space, heuristic)
     assert ending is plain_ending is Ending.EXHAUSTED
     assert run.limit == plain.limit
     assert (run.plan is None) == (plain.plan is None)
@@ -167,7 +157,7 @@ def test_the_cheapest_plan_is_found(problem: Problem, heuristic: str) -> None:
 def test_the_least_cost_is_that_of_all_states() -> None:
     problem = haulage([4, 4], places=3)
     space = pack(problem)
-    _, run = search(space, "lmcut", find_numeric_orbits(space, seconds=60))
+    _, run = search_numbers(space, "lmcut", symmetries=True)
     assert run.limit == find_least_cost(problem, 4000)
 
 

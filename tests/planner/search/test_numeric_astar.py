@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 from effort import share
+from numeric_astar import search_numbers
 
 from benchmarks.numeric_brute import Best, TooManyStates, Unbounded, find_best
 from benchmarks.numeric_semantics import NumericSemantics
@@ -18,17 +19,17 @@ from planner.heuristics.numeric_lmcut_compiled import bound_numeric
 from planner.heuristics.numeric_lmcut_kernel import numeric_h_max, numeric_lm_cut
 from planner.heuristics.numeric_state_equation_compiled import write_state_equation
 from planner.heuristics.numeric_state_equation_kernel import bound_by_equation
-from planner.jit.common_kernel import ENTRIES, INFINITE
+from planner.jit.common_kernel import INFINITE
 from planner.language.pddl import parse_domain, parse_problem
 from planner.model import Problem
 from planner.model.arithmetic import exact_value
 from planner.options import SolveOptions
 from planner.plan import Plan
 from planner.pruning.numeric_dominance import find_signs
-from planner.search.numeric_astar_compiled import KINDS, NumericAstar
+from planner.search.numeric_astar_estimates import KINDS
 from planner.search.search_run import Ending, Run
 from planner.semantics.simulation import price_steps
-from planner.task.numeric_pricing import Pricing, price_by_state
+from planner.task.numeric_pricing import price_by_state
 from planner.task.numeric_task import NumericTask
 from planner.task.numeric_task_compiled import NumericSpace, pack_numeric_task
 from planner.task.packed_facts_kernel import holds
@@ -48,16 +49,6 @@ def pack(task: NumericTask) -> NumericSpace:
     space = pack_numeric_task(task)
     assert space is not None
     return space
-
-
-def search(space: NumericSpace, heuristic: str, weight: int = 1, pricing: Pricing | None = None) -> tuple[Ending, Run]:
-    run = Run()
-    steps = NumericAstar(space, ENTRIES, heuristic, weight=weight, pricing=pricing, room=4).steps(run)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            return stop.value, run
 
 
 def random_case(seed: int, features: NumericFeatures) -> tuple[Problem, NumericTask, Fraction | None] | None:
@@ -88,7 +79,7 @@ def test_the_search_proves_what_enumeration_finds(features: NumericFeatures, man
         compared += 1
         space = pack(task)
         for heuristic, weight in CONFIGURATIONS:
-            ending, run = search(space, heuristic, weight)
+            ending, run = search_numbers(space, heuristic, weight)
             assert ending is Ending.EXHAUSTED, (seed, heuristic)
             if run.plan is None:
                 assert value is None, (seed, heuristic)
@@ -117,7 +108,7 @@ def test_changes_of_the_metric_are_proved_where_they_depend_on_the_state(feature
         compared += 1
         space = pack(pricing.source)
         for heuristic in KINDS:
-            ending, run = search(space, heuristic, pricing=pricing)
+            ending, run = search_numbers(space, heuristic, pricing=pricing)
             assert ending is Ending.EXHAUSTED, (seed, heuristic)
             assert (run.plan is None) == (value is None), (seed, heuristic)
             if run.plan is not None:
@@ -236,7 +227,7 @@ def test_bounds_of_initial_states(goal: str, actions: list[str], bounds: tuple[i
     space = declare(goal, *actions)
     assert estimators(space)(tuple(space.initial)) == bounds
     for heuristic in KINDS:
-        ending, run = search(space, heuristic) if cost is not None else (Ending.EXHAUSTED, Run())
+        ending, run = search_numbers(space, heuristic) if cost is not None else (Ending.EXHAUSTED, Run())
         assert ending is Ending.EXHAUSTED
         assert (None if run.plan is None else run.limit) == cost
 
@@ -244,7 +235,7 @@ def test_bounds_of_initial_states(goal: str, actions: list[str], bounds: tuple[i
 def test_states_out_of_range_leave_no_proof() -> None:
     double = action("double", "", "(increase (x) (+ (x) 1))")
     space = declare("(p)", double, action("use", "(= (x) 2)", "(p)"))
-    ending, run = search(space, "blind")
+    ending, run = search_numbers(space, "blind")
     assert ending is Ending.INCOMPLETE
     assert run.plan is None
 
@@ -255,7 +246,9 @@ WIDE, NARROW = action("wide", "", "(increase (x) 2)"), action("narrow", "", "(in
 def test_states_with_less_at_no_less_cost_are_pruned() -> None:
     expanded = []
     for relation in (">=", "="):
-        ending, run = search(declare(f"(and ({relation} (x) 16) ({relation} (y) 6))", WIDE, NARROW, EACH), "blind")
+        ending, run = search_numbers(
+            declare(f"(and ({relation} (x) 16) ({relation} (y) 6))", WIDE, NARROW, EACH), "blind"
+        )
         assert ending is Ending.EXHAUSTED
         assert run.limit == 14
         expanded.append(run.expanded)
