@@ -179,7 +179,7 @@ def run_searches(
     runs beside these searches where the fluents take few values.
     """
     from planner.search.astar_compiled import NO_PRICES, OWN_PRUNING, CompiledAstar
-    from planner.search.numeric_astar_estimates import NumericEstimates
+    from planner.search.numeric_astar_estimates_compiled import NumericEstimates
     from planner.search.task_compiled import Board
 
     run, board = incumbent.run, Board(space.source.task, entries, incumbent.limits.check, numeric=space)

@@ -14,7 +14,7 @@ from planner.pruning.stubborn_sets_kernel import FEW
 from planner.pruning.symmetries_compiled import NONE, Orbits
 from planner.search import astar_kernel as kernel
 from planner.search import task_compiled
-from planner.search.astar_estimates import Estimator, FactEstimates
+from planner.search.astar_estimates_compiled import Estimator, FactEstimates
 from planner.search.open_lists_kernel import Open
 from planner.search.search_run import Ending, Run, Steps
 from planner.search.task_compiled import WORK, Board, ensure_length

@@ -6,7 +6,7 @@ from planner.heuristics.numeric_lmcut_compiled import bound_numeric
 from planner.heuristics.numeric_state_equation_compiled import write_state_equation
 from planner.jit.common_kernel import ENTRIES
 from planner.search.astar_compiled import NO_PRICES, CompiledAstar
-from planner.search.numeric_astar_estimates import NumericEstimates
+from planner.search.numeric_astar_estimates_compiled import NumericEstimates
 from planner.search.search_run import Ending, Run
 from planner.search.task_compiled import Board
 from planner.task.numeric_pricing import Pricing

@@ -35,7 +35,7 @@ from planner.jit import library
 from planner.jit.arrays import empty_index, index, words, zeros
 from planner.jit.common_kernel import INFINITE, NOTHING
 from planner.limits import never
-from planner.search import astar_estimates
+from planner.search import astar_estimates_compiled
 from planner.search.astar_compiled import CompiledAstar
 from planner.search.search_run import Ending, Run
 from planner.search.task_compiled import Board
@@ -198,7 +198,7 @@ def test_searches_that_renew_their_abstractions_find_the_cheapest_plan(seed):
     for heuristic in ("scp", "scp+lmcut"):
         run, renewed = Run(), []
         with (
-            patch.multiple(astar_estimates, FIRST_RENEWAL=1, RENEWAL_RATIO=1),
+            patch.multiple(astar_estimates_compiled, FIRST_RENEWAL=1, RENEWAL_RATIO=1),
             patch.multiple(cost_partitioning_compiled, SAMPLES=3, PATTERN=1),
         ):
             search = CompiledAstar(Board(task, PLAIN), heuristic, work=20, room=1)

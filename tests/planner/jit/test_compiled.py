@@ -35,7 +35,7 @@ from planner.portfolio.compiled_searches import compiled_search
 from planner.portfolio.workplace import Workplace
 from planner.search import Space
 from planner.search.astar_compiled import CompiledAstar
-from planner.search.astar_estimates import KINDS
+from planner.search.astar_estimates_compiled import KINDS
 from planner.search.guided_search_compiled import CompiledLazy, CompiledMcts, CompiledWidth, double_types
 from planner.search.open_lists_kernel import Types, first_slot
 from planner.search.search_run import Ending, Run

@@ -265,7 +265,7 @@ def test_hashes_do_not_change_the_order_of_symmetries(files):
 
 
 def test_a_callback_does_not_move_the_renewal_of_abstractions(files, monkeypatch):
-    monkeypatch.setattr("planner.search.astar_estimates.FIRST_RENEWAL", 400)
+    monkeypatch.setattr("planner.search.astar_estimates_compiled.FIRST_RENEWAL", 400)
     task, renew, found = ground(load(*files), Limits()), Partitions.renew, []
     for watch in (None, ExpansionWatch(None, lambda _: None)):
         run, renewed = Run(watch=watch), []

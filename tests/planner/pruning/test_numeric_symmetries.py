@@ -18,7 +18,7 @@ from planner.plan import Plan
 from planner.pruning.numeric_symmetries import NumericOrbits, NumericStructure, find_numeric_orbits
 from planner.pruning.symmetries import Moved, find_interchanges
 from planner.pruning.symmetries_kernel import permute
-from planner.search.numeric_astar_estimates import KINDS
+from planner.search.numeric_astar_estimates_compiled import KINDS
 from planner.search.search_run import Ending
 from planner.task.numeric_task_compiled import NumericSpace, pack_numeric_task
 from planner.task.packed_facts_kernel import holds

@@ -21,7 +21,7 @@ from planner.pruning.symmetries import Structure, find_interchanges
 from planner.pruning.symmetries_kernel import canonicalize
 from planner.search import Ending, Run
 from planner.search.astar_compiled import CompiledAstar
-from planner.search.astar_estimates import KINDS
+from planner.search.astar_estimates_compiled import KINDS
 from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY, Task
 

@@ -26,7 +26,7 @@ from planner.model.arithmetic import exact_value
 from planner.options import SolveOptions
 from planner.plan import Plan
 from planner.pruning.numeric_dominance import find_signs
-from planner.search.numeric_astar_estimates import KINDS
+from planner.search.numeric_astar_estimates_compiled import KINDS
 from planner.search.search_run import Ending, Run
 from planner.semantics.simulation import price_steps
 from planner.task.numeric_pricing import price_by_state

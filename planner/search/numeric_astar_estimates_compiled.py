@@ -9,7 +9,7 @@ from planner.heuristics.numeric_lmcut_compiled import MOST_COST as MOST_ACTION_C
 from planner.heuristics.numeric_lmcut_kernel import BoundRoom, NumericBounds
 from planner.heuristics.numeric_state_equation_kernel import Equation, Tableau
 from planner.search import astar_kernel as kernel
-from planner.search.astar_estimates import Estimator
+from planner.search.astar_estimates_compiled import Estimator
 
 KINDS: Final = {
     "blind": kernel.BLIND,
