@@ -34,12 +34,11 @@ from planner.policies import policy_mcts_kernel, value_iteration_kernel
 from planner.pruning import disambiguation_kernel, h2_kernel, simplex_kernel
 from planner.search import (
     astar_kernel,
+    best_first_kernel,
     best_first_width_kernel,
     lazy_best_first_kernel,
     mcts_kernel,
     numeric_action_elimination_kernel,
-    numeric_best_first_kernel,
-    temporal_best_first_kernel,
     timed_sequences_kernel,
 )
 from planner.task import packed_facts_kernel, state_registry_kernel
@@ -75,8 +74,7 @@ KERNELS: Final = (
     value_iteration_kernel,
     policy_mcts_kernel,
     exploration_kernel,
-    numeric_best_first_kernel,
-    temporal_best_first_kernel,
+    best_first_kernel,
     timed_sequences_kernel,
     numeric_action_elimination_kernel,
 )

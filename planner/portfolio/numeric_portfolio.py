@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from planner.model import Problem
     from planner.task.numeric_pricing import Pricing
 
-KERNELS: Final = ("numeric_best_first", "astar", "numeric_action_elimination")
+KERNELS: Final = ("best_first", "astar", "numeric_action_elimination")
 """Modules of kernels that search numeric tasks."""
 WORK: Final = 2_000_000
 """Steps of inner loops between two pauses of A*: some milliseconds."""
 WEIGHT: Final = 3
 """Weight of the estimates in the search for better plans that are not yet proved to be the best."""
-FIRST_PLAN: Final[tuple[tuple[int, int, dict[str, bool]], ...]] = (
-    (3, 2_000, {"novel": True, "jumps": True}),
-    (2, 2_000, {"novel": True, "jumps": True, "pays": True}),
-    (1, 0, {"novel": True, "youngest": True}),
-    (1, 0, {"youngest": True}),
+FIRST_PLAN: Final[tuple[tuple[int, int, tuple[str, ...]], ...]] = (
+    (3, 2_000, ("novel", "jumps")),
+    (2, 2_000, ("novel", "jumps", "pays")),
+    (1, 0, ("novel", "youngest")),
+    (1, 0, ("youngest",)),
 )
 """The searches for a first plan: share, evaluations before the next one begins, and options."""
 SHORTENING: Final = (0.01, 0.1)
@@ -231,11 +231,11 @@ def find_first_plan(space: NumericSpace, entries: Mapping[str, Call], run: Run) 
 
 def _search_first(space: NumericSpace, entries: Mapping[str, Call], run: Run) -> Steps:
     """Search for any plan by best-first searches that take turns, in several orders of equal states."""
-    from planner.search.numeric_search_compiled import NumericBestFirst
+    from planner.search.best_first_compiled import BestFirst
 
     contenders: list[Contender] = []
     for share, alone, options in FIRST_PLAN:
-        search = NumericBestFirst(space, entries, **options)
+        search = BestFirst(space, entries, [1] * len(space.source.task.actions), options=options)
         steps = search.steps(run)
         ending = yield from run_while(steps, partial(search.has_evaluated_fewer, alone))
         if ending is Ending.FIRST_PLAN:

@@ -67,7 +67,7 @@ from planner.validation.validate import check_steps
 
 FIRST_TURN: Final = 2_000
 """Evaluations of the first search over decision epochs before another one begins; each one gets twice as many."""
-EPOCH_SEARCHES: Final[tuple[dict[str, bool], ...]] = ({"novel": True}, {"youngest": True}, {})
+EPOCH_SEARCHES: Final[tuple[tuple[str, ...], ...]] = (("novel",), ("youngest",), ())
 """The options of the searches over decision epochs, in the order in which they begin."""
 BEGINNINGS: Final = {
     "decision epochs": 0.0,
@@ -388,7 +388,7 @@ class _TemporalPortfolio:
         """Let the searches over decision epochs take turns; the first one is alone for some evaluations."""
         searches: list[EpochSearch] = []
         for options in EPOCH_SEARCHES:
-            each = EpochSearch(self.best, task, TemporalBestFirst(task, space, entries, take_nothing, **options))
+            each = EpochSearch(self.best, task, TemporalBestFirst(task, space, entries, take_nothing, options=options))
             self.open.append(each)
             searches.append(each)
             while each.is_open and each.search.has_evaluated_fewer(FIRST_TURN << len(searches)):

@@ -13,12 +13,13 @@ from planner.jit.common_kernel import FOUND, FULL, INFINITE, NOTHING
 from planner.jit.library import Call
 from planner.lightweight import Final, dataclass
 from planner.search import task_compiled
+from planner.search.edge_queues_compiled import allocate_queues, grow_queues
 from planner.search.search_run import Ending, Run, Steps
 from planner.search.task_compiled import ensure_length
-from planner.search.temporal_best_first_kernel import Lapses, TemporalQueues
 from planner.search.temporal_search_compiled import pack_lapses
 from planner.search.timed_sequences_kernel import SequencePaths, Times, Touched
 from planner.task.ground_task import effects_of
+from planner.task.lapses_kernel import Lapses
 from planner.task.numeric_task_compiled import NumericSpace
 from planner.task.temporal_task import ENDING, TemporalTask
 
@@ -133,8 +134,9 @@ class TimedSequences:
         room: int = 1024,
     ) -> None:
         self._shared, self._entries, self.take = shared, entries, take
-        self._options = (int(youngest), pace, step, shared.separation)
+        self._options = (pace, step, shared.separation)
         number = self._number = zeros(slot.HOW_MANY)
+        number[slot.YOUNGEST] = int(youngest)
         number[slot.STATES], number[slot.BEST], number[slot.LIMIT] = 1, INFINITE, INFINITE
         number[slot.EXPANDED], number[slot.MANY] = NOTHING, len(prefix)
         self._prefix = index([*prefix, 0])
@@ -146,13 +148,7 @@ class TimedSequences:
         variables = len(space.packing.coding.word) + len(space.source.variables)
         self._times = Times(zeros(variables), zeros(variables), empty_index(length))
         batches, actions = 2 * length, len(space.source.task.actions)
-        self._queues = TemporalQueues(
-            zeros(batches),
-            empty_index(batches),
-            zeros(batches),
-            empty_index(batches),
-            *[index([0]) * each for each in (batches, batches, batches, 4 * length + 2 * actions + 8)],
-        )
+        self._queues = allocate_queues(batches, 4 * length + 2 * actions + 8)
         relaxed = shared.relaxation.relaxed
         if costs:
             relaxed = relaxed._replace(cost=words(0 if each == NOTHING else costs[each] for each in relaxed.action))
@@ -227,7 +223,7 @@ class TimedSequences:
         return found[::-1]
 
     def _grow(self) -> None:
-        number, paths, queues = self._number, self._paths, self._queues
+        number, paths = self._number, self._paths
         states = number[slot.STATES]
         if states + SPARE > len(paths.parent) or 2 * (states + 1) > len(self._registry.table):
             length = states + states // 2 + SPARE + 1
@@ -235,7 +231,4 @@ class TimedSequences:
             length = len(paths.parent)
             ensure_length(length * self._row, self._registry.state)
             self._registry = task_compiled.enlarge_table(self._registry, states, length, self._row, self._entries)
-        if number[slot.BATCHES] + 2 >= len(queues.state):
-            ensure_length(2 * len(queues.state), *queues[:7])
-        if number[slot.EDGES] + 2 * len(self._found) + 2 >= len(queues.edge):
-            ensure_length(len(queues.edge) + len(queues.edge) // 2 + 2 * len(self._found) + 3, queues.edge)
+        grow_queues(self._queues, number, 2 * len(self._found) + 2)

@@ -9,7 +9,7 @@ Westphal, 2010).
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from planner.heuristics.numeric_relaxation_kernel import NumericRelaxed, NumericRoom
 from planner.heuristics.timed_relaxation_kernel import (
@@ -25,23 +25,12 @@ from planner.heuristics.timed_relaxation_kernel import (
 )
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
-from planner.jit.containers_kernel import push
-from planner.search.temporal_best_first_kernel import (
-    BOOST,
-    Lapses,
-    TemporalQueues,
-    find_end,
-    next_batch,
-    slack_of,
-    ticks_of,
-)
+from planner.search.edge_queues_kernel import GREATEST, EdgeQueues, key_by_age, next_batch, note_estimate, put_batch
+from planner.task.lapses_kernel import Lapses, find_end, slack_of, ticks_of
 from planner.task.packed_facts_kernel import Conditions, holds
 from planner.task.packed_numbers_kernel import APPLIED
 from planner.task.packed_states_kernel import Space, apply, find_applicable
 from planner.task.state_registry_kernel import Registry, number_of
-
-LATEST: Final = (1 << 31) - 1
-"""Greatest key of a state."""
 
 
 class Touched(NamedTuple):
@@ -91,7 +80,6 @@ class Times(NamedTuple):
 @kernel
 def search_timed_sequences(
     work: int,
-    youngest: int,
     pace: int,
     step: int,
     separation: int,
@@ -105,7 +93,7 @@ def search_timed_sequences(
     registry: Registry,
     paths: SequencePaths,
     times: Times,
-    queues: TemporalQueues,
+    queues: EdgeQueues,
     relaxed: NumericRelaxed,
     timed: TimedRelaxed,
     room: NumericRoom,
@@ -118,9 +106,9 @@ def search_timed_sequences(
     The sequence begins with the first `number[slot.MANY]` actions of `prefix`, as far as they can be applied; so many
     were `number[slot.TRIED]`. After `FOUND`, `number[slot.GOAL_STATE]` is reached by a plan that ends before
     `number[slot.LIMIT]`. A step still to come counts as `pace` ticks; in the choice of what relaxed plans consist of,
-    it counts as `step` ticks. Of edges of equal states the oldest comes first, or the `youngest`. Keys are in units of
-    `number[slot.GRAIN]` ticks, which the first estimate determines where it is 0. `number[slot.ESTIMATED]` numbers the
-    relaxed plans of all searches that share `room`.
+    it counts as `step` ticks. Of edges of equal states the oldest comes first, or the youngest if `number[YOUNGEST]`.
+    Keys are in units of `number[slot.GRAIN]` ticks, which the first estimate determines where it is 0.
+    `number[slot.ESTIMATED]` numbers the relaxed plans of all searches that share `room`.
     """
     words = len(room.state)
     row = words + len(space.numbers.low)
@@ -201,13 +189,11 @@ def search_timed_sequences(
             continue
         if not number[slot.GRAIN]:
             number[slot.GRAIN] = max(1, (ends + pace * count) >> 20)
-        key = min((ends + pace * count) // number[slot.GRAIN], LATEST)
-        if count < number[slot.BEST]:
-            number[slot.BEST] = count
-            number[slot.TURNS + 1] -= BOOST
+        key = min((ends + pace * count) // number[slot.GRAIN], GREATEST)
+        note_estimate(number, count)
         number[slot.EXPANSIONS] += 1
         many = find_applicable(space.tree, registry.state, base, found, stack)
-        _put_steps(number, queues, lapses, room, state, key, found, many, youngest)
+        _put_steps(number, queues, lapses, room, state, key, found, many)
     return PAUSED
 
 
@@ -422,21 +408,16 @@ def _note(touched: Touched, times: Times, action: int, now: int) -> None:
 @kernel
 def _put_steps(
     number: Words,
-    queues: TemporalQueues,
+    queues: EdgeQueues,
     lapses: Lapses,
     room: NumericRoom,
     state: int,
     key: int,
     found: Index,
     many: int,
-    youngest: int,
 ) -> None:
     """Queue the steps that may come next in `state`: among the `many` applicable actions, those that start steps."""
-    plan = number[slot.ESTIMATED]
-    age = number[slot.BATCHES] + 0
-    if youngest:
-        age = LATEST - age
-    key = (key << 31) + age
+    plan, key = number[slot.ESTIMATED] + 0, key_by_age(number, key)
     ending = len(lapses.ticks) + 1
     kept = 0
     for index in range(many):
@@ -450,18 +431,10 @@ def _put_steps(
         if room.planned[found[index]] == plan:
             queues.edge[count] = found[index]
             count += 1
-    if count > first:
-        batch = number[slot.BATCHES] + 0
-        queues.state[batch], queues.at[batch], queues.end[batch] = state, first, count
-        number[slot.MEMBERS] = push(queues.helpful_key, queues.helpful_heap, number[slot.MEMBERS], key, batch)
-        number[slot.BATCHES] += 1
+    put_batch(queues, number, 1, key, state, first, count)
     first = count
     for index in range(kept):
         queues.edge[count] = found[index]
         count += 1
-    if count > first:
-        batch = number[slot.BATCHES] + 0
-        queues.state[batch], queues.at[batch], queues.end[batch] = state, first, count
-        number[slot.OPEN] = push(queues.all_key, queues.all_heap, number[slot.OPEN], key, batch)
-        number[slot.BATCHES] += 1
+    put_batch(queues, number, 0, key, state, first, count)
     number[slot.EDGES] = count

@@ -16,6 +16,7 @@ from planner.task.packed_numbers_kernel import APPLIED, Comparisons, Numbers, ch
 FACTS: Final = 0
 """Constants for the layers of a task: kernels leave out what a task does not have."""
 NUMBERS: Final = 1
+LAPSES: Final = 2
 
 
 class Actions(NamedTuple):

@@ -19,7 +19,7 @@ from planner.language.pddl import parse_domain, parse_problem
 from planner.limits import Limits
 from planner.model import Problem
 from planner.plan import Plan
-from planner.search.numeric_search_compiled import NumericBestFirst
+from planner.search.best_first_compiled import BestFirst
 from planner.search.search_run import Ending, Run
 from planner.semantics.simulation import price_steps
 from planner.task.numeric_task_compiled import NumericSpace, pack_numeric_task
@@ -36,8 +36,8 @@ def pack(problem: Problem) -> NumericSpace:
 
 
 def search(space: NumericSpace, **options: bool) -> tuple[Ending, Run]:
-    run = Run()
-    steps = NumericBestFirst(space, ENTRIES, **options, room=4).steps(run)
+    run, chosen = Run(), [name for name, is_on in options.items() if is_on]
+    steps = BestFirst(space, ENTRIES, [1] * len(space.source.task.actions), options=chosen, room=4).steps(run)
     while True:
         try:
             next(steps)
