@@ -129,6 +129,12 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
 def _plan_sequences(problem: HtnProblem, options: SolveOptions, answer: Solve) -> Result:
     """Solve `problem`, which is in time without wishes, budgets and constraints."""
     classical = problem.classical
+    if any(map(effects_depend_on_choice, classical.domain.actions.values())):
+        from htn.compilations.duration_choices import plan_with_chosen_durations
+
+        found = plan_with_chosen_durations(problem, options, lambda fixed, given: _plan_sequences(fixed, given, answer))
+        if found.plan is not None:
+            return found
     try:
         sequential = as_sequences(problem)
     except UnsupportedError as error:

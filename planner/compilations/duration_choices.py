@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from planner.compilations import Compiled
+from planner.compilations import Claim, Compiled
 from planner.lightweight import Final, replace
 from planner.model.actions import DURATION, Action, DurationRange, Moment, NumericEffect
 from planner.model.domain import numeric_effects, numeric_fluents
@@ -36,30 +36,46 @@ MOST_AMOUNTS: Final = 6
 """Most durations of one action that are just enough for some condition."""
 
 
+NOT_ALL: Final = "effects depend on durations that a plan chooses, and only some of these were tried"
+"""Why there may be other plans than those that were found."""
+
+
 def choose_durations(problem: Problem) -> Compiled | None:
     """Return `problem` with fixed durations where effects depend on a range; None where none does."""
-    domain = problem.domain
-    ranged = [action for action in domain.actions.values() if effects_depend_on_choice(action)]
-    if not ranged:
+    variants = find_useful_durations(problem)
+    if not variants:
         return None
-    fluents = numeric_fluents(domain)
-    conditions = list(_comparisons_of(problem))
-    actions: dict[str, Action] = {}
-    declared: dict[str, str] = {}
-    for name, action in domain.actions.items():
-        if not effects_depend_on_choice(action):
-            actions[name] = action
-            continue
-        for number, variant in enumerate(_fix_usefully(action, fluents, conditions)):
-            variant_name = f"{name} {number}" if number else name
-            declared[variant_name] = name
-            actions[variant_name] = replace(variant, name=variant_name)
+    declared = {action.name: name for name, actions in variants.items() for action in actions}
 
     def lift(plan: Plan) -> Plan:
         steps = [replace(step, action=declared.get(step.action, step.action)) for step in plan.steps]
         return replace(plan, steps=tuple(steps), problem=problem)
 
-    return Compiled(replace(problem, domain=replace(domain, actions=actions)), lift)
+    claim = Claim(plans=False, bounds=False, unsolvable=False, doubt=NOT_ALL)
+    return Compiled(fix_durations(problem, variants), lift, claim)
+
+
+def find_useful_durations(problem: Problem) -> dict[str, list[Action]]:
+    """Return for each action whose effects depend on a range the actions that it becomes, one for each duration."""
+    domain = problem.domain
+    fluents = numeric_fluents(domain)
+    conditions = list(_comparisons_of(problem))
+    return {
+        name: [
+            replace(variant, name=f"{name} {number}")
+            for number, variant in enumerate(_fix_usefully(action, fluents, conditions))
+        ]
+        for name, action in domain.actions.items()
+        if effects_depend_on_choice(action)
+    }
+
+
+def fix_durations(problem: Problem, variants: Mapping[str, list[Action]]) -> Problem:
+    """Return `problem` with the `variants` in place of the actions that they are of."""
+    actions: dict[str, Action] = {}
+    for name, action in problem.domain.actions.items():
+        actions |= {each.name: each for each in variants.get(name, [action])}
+    return replace(problem, domain=replace(problem.domain, actions=actions))
 
 
 def _comparisons_of(problem: Problem) -> Iterator[Comparison]:

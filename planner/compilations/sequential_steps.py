@@ -7,7 +7,7 @@ of both moments are joined. Changes at known times, deadlines and the metric of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import reduce
 
 from planner.errors import UnsupportedError
@@ -74,17 +74,21 @@ def costs_of_steps(problem: Problem) -> dict[str, tuple[CostTerm, ...]]:
 
 
 def _durations_as_costs(problem: Problem) -> dict[str, tuple[CostTerm, ...]]:
-    actions, is_known = problem.domain.actions, has_known_durations(problem.domain)
+    fluents = numeric_fluents(problem.domain)
     return {
-        name: (_price(least_term(action), action, problem),) if is_known else (1,) for name, action in actions.items()
+        name: (_price(least_term(action), action, problem),) if _is_known(action, fluents) else (1,)
+        for name, action in problem.domain.actions.items()
     }
 
 
 def has_known_durations(domain: DomainModel) -> bool:
     """Return whether the least duration of each step depends on its arguments alone, and on no numeric fluent."""
     fluents = numeric_fluents(domain)
-    terms = [least_term(action) for action in domain.actions.values()]
-    return all(each.predicate not in fluents for term in terms for each in functions_in(term))
+    return all(_is_known(action, fluents) for action in domain.actions.values())
+
+
+def _is_known(action: Action, fluents: Collection[str]) -> bool:
+    return all(each.predicate not in fluents for each in functions_in(least_term(action)))
 
 
 def _price(duration: Expression, action: Action, problem: Problem) -> CostTerm:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import floor
 from random import Random
 
-from planner.compilations import Claim, Compiled
+from planner.compilations import Compiled
 from planner.compilations.driver import Driver
 from planner.compilations.duration_choices import choose_durations
 from planner.errors import UnsupportedError
@@ -39,7 +39,7 @@ from planner.plan import (
     StoppedBy,
     unsupported_result,
 )
-from planner.portfolio.timed_incumbent import NO_PROOF, TimedIncumbent
+from planner.portfolio.timed_incumbent import TimedIncumbent
 from planner.portfolio.timed_searches import (
     PROOF_ACTIONS,
     EpochSearch,
@@ -185,7 +185,7 @@ def _solve_by_choices(problem: Problem, choices: Compiled, options: SolveOptions
         return _TemporalPortfolio(best, answer).run()
 
     driver = Driver(problem, options, search)
-    compiled = replace(choices, lift=lift, claim=Claim(plans=False, unsolvable=False, doubt=NO_PROOF[True]))
+    compiled = replace(choices, lift=lift)
     return driver.finish(driver.ask(compiled), compiled)
 
 

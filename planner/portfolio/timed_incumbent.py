@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planner.compilations.duration_choices import NOT_ALL
 from planner.errors import PlanError
 from planner.jit.common_kernel import INFINITE
 from planner.lightweight import Final, dataclass, field, replace
@@ -20,10 +21,7 @@ from planner.semantics.snap_actions import SnapProblem
 from planner.task.temporal_task import TemporalTask
 from planner.validation.validate import check_steps
 
-NO_PROOF: Final = (
-    "the searches gave up parts without proof",
-    "effects depend on durations that a plan chooses, and only some of these were tried",
-)
+NO_PROOF: Final = ("the searches gave up parts without proof", NOT_ALL)
 """Why there may be a plan that was not found: of all problems, and of those that are solved by some durations."""
 
 
