@@ -14,7 +14,7 @@ whatever tasks it is for, is a lower bound in any case; so is, of the makespan, 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from graphlib import TopologicalSorter
@@ -29,7 +29,7 @@ from planner.grounding.action_tables import make_price
 from planner.grounding.ground_temporal import find_meetings, ground_temporal, hard_deadlines
 from planner.heuristics.critical_path_in_time import bound_makespan
 from planner.lightweight import Final, replace
-from planner.limits import LimitReached, Limits
+from planner.limits import LimitReached, Limits, never
 from planner.model import TRUE, Action, Atom, Goal, Number, Problem, is_temporal
 from planner.model.arithmetic import as_number, exact_value
 from planner.model.constructs import CONSTRAINED, Construct, Service, has, name_refused
@@ -58,12 +58,14 @@ NO_SEQUENCE: Final = "no sequence of steps decomposes the tasks; plans whose ste
 NONE_IN_TIME: Final = "no sequence of steps was found that meets the deadlines and windows"
 
 
+SCHEDULING: Final = 2
+"""How many times as long as the time limit the schedule of a plan that was found before its end may take."""
 FIRST_SHARE: Final = 0.4
 ASSUMED_LIMIT: Final = 30.0
 """Part of the time for sequences without a clock where something happens at known times, and of which limit if none."""
 
 
-def as_sequences(problem: HtnProblem) -> HtnProblem:
+def as_sequences(problem: HtnProblem, check: Callable[[], None] = never) -> HtnProblem:
     """Return the problem whose plans are sequences of the steps of `problem`. Raises as `compile_sequential` does.
 
     Where plans in time are compared by the costs of their steps alone, so are sequences; else by their durations.
@@ -74,7 +76,7 @@ def as_sequences(problem: HtnProblem) -> HtnProblem:
     domain = replace(problem.domain, classical=classical.domain)
     sequential = replace(problem, classical=classical, domain=domain, seal=())
     timed = problem.classical
-    return add_changes(sequential, timed, make_snap_problem(timed)) if timed.timed else sequential
+    return add_changes(sequential, timed, make_snap_problem(timed, check)) if timed.timed else sequential
 
 
 def as_plain_plans(problem: HtnProblem, plan: Plan) -> Iterator[Plan]:
@@ -128,24 +130,33 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
 
 def _plan_sequences(problem: HtnProblem, options: SolveOptions, answer: Solve) -> Result:
     """Solve `problem`, which is in time without wishes, budgets and constraints."""
-    classical = problem.classical
-    if any(map(effects_depend_on_choice, classical.domain.actions.values())):
+    if any(map(effects_depend_on_choice, problem.classical.domain.actions.values())):
         from htn.compilations.duration_choices import plan_with_chosen_durations
 
         found = plan_with_chosen_durations(problem, options, lambda fixed, given: _plan_sequences(fixed, given, answer))
         if found.plan is not None:
             return found
+    best: list[Plan] = []
     try:
-        sequential = as_sequences(problem)
+        return _search_sequences(problem, options, answer, best)
     except UnsupportedError as error:
         return unsupported_result(error.construct, error.hint)
-    best: list[Plan] = []
+    except LimitReached as limit:
+        status = Status.SOLVED if best else Status.UNKNOWN
+        return Result(status, limit.stopped_by, best[-1] if best else None)
+
+
+def _search_sequences(problem: HtnProblem, options: SolveOptions, answer: Solve, best: list[Plan]) -> Result:
+    """Return the answer to `problem`; put each better plan into `best`. Raises `UnsupportedError`, `LimitReached`."""
+    classical = problem.classical
     limits, recorder = options.limits(), Recorder()
+    sequential = as_sequences(problem, limits.check)
     is_cost, are_all = isinstance(classical.metric, Metric), _are_all_plans(problem)
     is_bounded, least = is_cost and are_all, None
+    longer = replace(limits, time_limit=None if limits.time_limit is None else SCHEDULING * limits.time_limit)
 
     def take(plan: Plan | None) -> bool:
-        timed = None if plan is None else schedule_tasks(problem, plan)
+        timed = None if plan is None else schedule_tasks(problem, plan, longer.check)
         better = timed is not None and (not best or timed.cost < best[-1].cost)
         if timed is not None and better:
             best.append(timed)
@@ -227,7 +238,10 @@ def _is_unreachable(problem: HtnProblem, limits: Limits) -> bool:
     """Return whether no steps in time reach the goal, whatever tasks they are for."""
     with contextlib.suppress(UnsupportedError, LimitReached):
         classical = problem.classical
-        return ground_temporal(classical, make_snap_problem(classical), limits).source.task.unreachable_goal is not None
+        return (
+            ground_temporal(classical, make_snap_problem(classical, limits.check), limits).source.task.unreachable_goal
+            is not None
+        )
     return False
 
 
@@ -252,7 +266,7 @@ def _choose_searches(
         yield sequential, None
         return
     yield sequential, FIRST_SHARE * (limits.time_limit or ASSUMED_LIMIT)
-    yield add_clock(sequential, timed, make_snap_problem(timed)), None
+    yield add_clock(sequential, timed, make_snap_problem(timed, limits.check)), None
 
 
 def _answer(plan: Plan, bound: Number | None, found: Result) -> Result:
@@ -282,7 +296,7 @@ def _bound_makespan(problem: HtnProblem, least: Number | None, limits: Limits) -
 
 def _find_critical_path(problem: Problem, limits: Limits) -> Number:
     """Return the time that any way to the goal of `problem` takes, whatever tasks it is for."""
-    task = ground_temporal(problem, make_snap_problem(problem), limits)
+    task = ground_temporal(problem, make_snap_problem(problem, limits.check), limits)
     if task.source.task.unreachable_goal is not None:
         return 0
     ticks = bound_makespan(task, int(SEPARATION * task.resolution), find_meetings(problem, task)).ticks
@@ -338,12 +352,13 @@ def _find_longest_chain(network: Network, times: Mapping[str, Number]) -> Number
     return max(ends.values(), default=0)
 
 
-def schedule_tasks(problem: HtnProblem, plan: Plan) -> Plan | None:
+def schedule_tasks(problem: HtnProblem, plan: Plan, check: Callable[[], None] = never) -> Plan | None:
     """Return `plan`, whose steps can be taken one after another, with the earliest times; None where it is late.
 
     The order of the tasks of its decomposition is kept. Where the steps may also start as soon as they can, and still
     decompose the tasks, that order is used if it ends earlier. Where steps that overlap decompose the tasks in neither
-    order, as preconditions of methods wait for steps of other tasks, they are taken in turn.
+    order, as preconditions of methods wait for steps of other tasks, they are taken in turn. `check` is called
+    regularly, and may raise.
     """
     classical = problem.classical
     try:
@@ -361,7 +376,8 @@ def schedule_tasks(problem: HtnProblem, plan: Plan) -> Plan | None:
         ways += [(ordered, True)] if classical.timed else []
         for before, keeps_changes in ways:
             times = [
-                find_times(classical, snap, steps, each, before, keeps_changes=keeps_changes) for each in sequences
+                find_times(classical, snap, steps, each, before, keeps_changes=keeps_changes, check=check)
+                for each in sequences
             ]
             found = [_time(problem, plan, each) for each in times]
             valid = [each for each in found if each is not None]

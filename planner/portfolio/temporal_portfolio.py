@@ -110,9 +110,13 @@ def solve_in_time(problem: Problem, options: SolveOptions, answer: Solve) -> Res
         choices = choose_durations(problem)
         if choices is not None:
             return _solve_by_choices(problem, choices, options, answer)
-        return _TemporalPortfolio(TimedIncumbent(problem, make_snap_problem(problem), options), answer).run()
+        limits = options.limits()
+        snap = make_snap_problem(problem, limits.check)
+        return _TemporalPortfolio(TimedIncumbent(problem, snap, options.within(limits)), answer).run()
     except UnsupportedError as error:
         return unsupported_result(name_as_declared(error.construct, problem), error.hint)
+    except STOPS as stop:
+        return Result(Status.UNKNOWN, stop_reason(stop))
 
 
 def refuse_in_time(problem: Problem, options: SolveOptions) -> Result | None:

@@ -4,6 +4,8 @@
     leave out one less than that plan ─→ …                 until there is no such plan
     the cheapest plan that leaves out no more
 
+After a search that runs out of its time before there is a plan, all may be left out.
+
 The marks are those of `planner.compilations.kept_steps`. Where steps may run at once, they miss plans in which steps
 start at one moment, and exclude nothing. There, marks of all steps in any order, which restrict nothing, may prove the
 best plan.
@@ -35,6 +37,8 @@ TRY_SECONDS: Final = 30.0
 """The same in seconds where there is no time limit: a search may not end where there is no plan."""
 MOST_MARKS: Final = 20_000
 """Most conditional effects that mark kept steps; each step left out multiplies them."""
+MARKS_PER_SECOND: Final = 10_000
+"""How many of them are compiled and grounded in a second: with tasks and a deadline, 16,000 take 1 s."""
 AT_ONCE: Final = "plans whose given steps start at one moment were not searched"
 """Why nothing is proved where steps may run at once."""
 
@@ -178,15 +182,23 @@ class KeepingSearch:
             found = self._keep_in_any_order()
             if found is not None:
                 return found
-        if not self._is_small(self._lost):
-            return self._report(Result(Status.UNKNOWN, StoppedBy.INCOMPLETE), is_about_all=False)
+        if not self._is_small(self._lost, 1):
+            is_late = self._limits.remaining is not None and self._count_marks(self._lost) <= MOST_MARKS
+            stopped_by = StoppedBy.TIME if is_late else StoppedBy.INCOMPLETE
+            return self._report(Result(Status.UNKNOWN, stopped_by), is_about_all=False)
         classical = keep_steps(self._classical, self._patterns, self._lost)
         return self._report(self._ask(classical, self._limits.share(1)), is_about_all=self._is_exact)
 
-    def _is_small(self, left_out: int) -> bool:
-        """Return whether the marks for so many steps left out are few enough; none are needed for all of them."""
+    def _count_marks(self, left_out: int) -> int:
+        """Return about how many marks there are for so many steps left out; none are needed for all of them."""
         number = len(self._patterns)
-        return left_out >= number or number * (left_out + 1) ** 2 <= MOST_MARKS
+        return 0 if left_out >= number else number * (left_out + 1) ** 2
+
+    def _is_small(self, left_out: int, share: float = TRY_SHARE) -> bool:
+        """Return whether the marks for so many steps left out are few enough for a `share` of the remaining time."""
+        remaining = self._limits.remaining
+        most = MOST_MARKS if remaining is None else min(MOST_MARKS, MARKS_PER_SECOND * share * remaining)
+        return self._count_marks(left_out) <= most
 
     @property
     def _lost(self) -> int:
@@ -212,8 +224,12 @@ class KeepingSearch:
         return found
 
     def _try(self, left_out: int) -> Result:
-        """Ask for any plan that leaves out at most so many steps; note that there is none where that is proved."""
-        part = self._limits.part(TRY_SECONDS) if self._limits.time_limit is None else self._limits.share(TRY_SHARE)
+        """Ask for any plan that leaves out at most so many steps; note that there is none where that is proved.
+
+        The question for any plan at all is the last one, and has all the remaining time.
+        """
+        share = TRY_SHARE if left_out < len(self._patterns) else 1
+        part = self._limits.part(TRY_SECONDS) if self._limits.time_limit is None else self._limits.share(share)
         found = self._ask(keep_steps(self._classical, self._patterns, left_out), part, "first")
         if found.status is Status.UNSOLVABLE and self._is_exact:
             self._excluded = max(self._excluded, left_out)
@@ -239,7 +255,8 @@ class KeepingSearch:
             if self._best is None and (is_over or left_out >= number):
                 return self._report(found, is_about_all=True)
             left_out = max(2 * left_out, 1)
-            left_out = left_out if self._is_small(left_out) else number
+            is_late = found.stopped_by is StoppedBy.TIME
+            left_out = left_out if self._is_small(left_out) and not is_late else number
         return None
 
     def _leave_out_less(self) -> None:

@@ -9,11 +9,12 @@ of all other steps need that nothing says so. Nothing is added for what no actio
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from itertools import product
 
 from planner.lightweight import dataclass, field, replace
+from planner.limits import check_regularly, never
 from planner.model.actions import Action, Moment, NumericEffect, When, positive_atoms
 from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Function, Predicate
 from planner.model.formulas import (
@@ -88,20 +89,25 @@ class Interference:
     problem: Problem
     items: ItemsInUse
     coming: tuple[ChangeToCome, ...]
+    check: Callable[[], None] = never
+    """Called for each conditional effect: it may end the work."""
     axioms: list[Axiom] = field(default_factory=list)
     """Axioms for what a derived fact would be if all that is to come had come, and what is in use were unknown."""
     predicates: dict[str, Predicate] = field(default_factory=dict)
     counters: dict[Atom, int] = field(default_factory=dict)
     """The numbers of steps that are to change something, all 0 at the beginning."""
+    _by_predicate: dict[str, list[ChangeToCome]] = field(default_factory=dict)
+    """The changes to come, by the predicates and functions of what they change."""
 
     @classmethod
-    def of(cls, problem: Problem, moments: Mapping[str, Moments]) -> Interference:
+    def of(cls, problem: Problem, moments: Mapping[str, Moments], check: Callable[[], None] = never) -> Interference:
         """Return what steps of `problem` keep others from; `moments` has those of the actions whose steps last."""
         domain = problem.domain
         items = ItemsInUse.of([domain.actions[name] for name in moments], domain)
-        coming = tuple(find_changes_to_come(problem, moments))
-        found = cls(problem, items, coming, predicates=dict(items.predicates))
+        coming = tuple(check_regularly(find_changes_to_come(problem, moments), check))
+        found = cls(problem, items, coming, check, predicates=dict(items.predicates))
         for each in coming:
+            found._by_predicate.setdefault(each.fact.predicate, []).append(each)
             if each.is_counted:
                 found.counters |= dict.fromkeys(_list_marks(each, problem), 0)
             else:
@@ -129,6 +135,7 @@ class Interference:
             needs += conjuncts(self._guard(each, replace(view, to_come=each not in of_moments)))
         needs += self._guard_conditions(snap, view)
         for when in snap.effects:
+            self.check()
             needs += self._guard_writes(when, snap, view)
         needs += self._guard_numbers(snap, view)
         provides, numbers = snap.provides, snap.numbers
@@ -163,6 +170,7 @@ class Interference:
     def _guard_conditions(self, snap: Action, view: _View) -> Iterator[Formula]:
         """Yield that the conditions of effects surely hold, or surely do not."""
         for when in snap.when:
+            self.check()
             if not _is_watching(when) and self._touches(when.requires, view):
                 known = Or(tuple([self._guard(each, view) for each in (when.requires, Not(when.requires))]))
                 yield Forall(when.variables, known) if when.variables else known
@@ -205,9 +213,8 @@ class Interference:
         is_bounded = has_bounds(fluent.predicate, self.domain)
         found = [
             each.exclude(fluent, self._own(each, view))
-            for each in self.coming
+            for each in self._by_predicate.get(fluent.predicate, ())
             if each.direction is not None
-            and each.fact.predicate == fluent.predicate
             and (direction is None or direction.clashes(each.direction, is_bounded=is_bounded))
         ]
         return [each for each in found if each != TRUE]
@@ -229,11 +236,8 @@ class Interference:
         return [each for each in found if each != TRUE]
 
     def _contraries(self, predicate: str, *, holds: bool) -> list[ChangeToCome]:
-        return [
-            each
-            for each in self.coming
-            if each.direction is None and each.fact.predicate == predicate and each.holds is not holds
-        ]
+        found = self._by_predicate.get(predicate, ())
+        return [each for each in found if each.direction is None and each.holds is not holds]
 
     def _own(self, change: ChangeToCome, view: _View) -> Mapping[str, str] | None:
         is_own = view.part.is_under_way and change.action.name == view.action.name

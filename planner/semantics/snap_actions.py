@@ -9,10 +9,11 @@ hold.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from planner.errors import UnsupportedError
 from planner.lightweight import dataclass, field, replace
+from planner.limits import never
 from planner.model.actions import (
     Action,
     CostFunction,
@@ -76,14 +77,24 @@ class SnapProblem:
         return name_last(step, self.actions)
 
 
-def make_snap_problem(problem: Problem) -> SnapProblem:
+def make_snap_problem(problem: Problem, check: Callable[[], None] = never) -> SnapProblem:
     """Return the problem of snap actions for `problem`, whose plans are sequences of happenings.
 
     The metric, budgets, deadlines and constraints of `problem` are left out: they are not about single happenings.
-    Of several outcomes, steps have the intended one. Raises `UnsupportedError` for actions that create objects.
+    Of several outcomes, steps have the intended one. The domain keeps the snap problem that was asked for last. `check`
+    is called regularly. Raises what it raises, and `UnsupportedError` for actions that create objects.
     """
+    known: tuple[Problem, SnapProblem] | None = problem.domain.memo.get(make_snap_problem)
+    if known is not None and known[0] is problem:
+        return known[1]
+    found = _make_snap_problem(problem, check)
+    problem.domain.memo[make_snap_problem] = problem, found
+    return found
+
+
+def _make_snap_problem(problem: Problem, check: Callable[[], None]) -> SnapProblem:
     domain = problem.domain
-    others = Interference.of(problem, _find_moments(domain))
+    others = Interference.of(problem, _find_moments(domain), check)
     changing = find_changing(problem)
     memories: list[_Memory] = []
     taken = set(domain.actions)
