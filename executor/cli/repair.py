@@ -17,6 +17,7 @@ from planner.cli.output import Exit, give, tell, write_atomically
 from planner.errors import InputError, PlanError
 from planner.language.loading.load import load
 from planner.lightweight import replace
+from planner.limits import STOPS, stop_reason
 from planner.plan import Status, name_as_written
 from planner.problem_kinds import AnyProblem, classical_of, with_sealed_classical
 
@@ -47,19 +48,31 @@ def repair(
     """Make somebody else's plan work with the least change, or say where it fails."""
     started = context.obj if isinstance(context.obj, float) else time.monotonic()
     memory = limit_memory(memory_limit)
-    with interruptible(remaining_seconds(time_limit, started)) as watchman:
-        from executor.agent.foreign_plans.repair_plan import repair_plan
+    try:
+        with interruptible(remaining_seconds(time_limit, started)) as watchman:
+            from executor.agent.foreign_plans.repair_plan import repair_plan
 
-        asked = _load_problem(domain, problem, goal)
-        steps = _read_text(plan)
-        with watchman.searching() as cancel:
-            found = repair_plan(
-                asked, steps, time_limit=remaining_seconds(time_limit, started), memory_limit=memory, cancel=cancel
-            )
+            asked = _load_problem(domain, problem, goal)
+            steps = _read_text(plan)
+            with watchman.searching() as cancel:
+                found = repair_plan(
+                    asked, steps, time_limit=remaining_seconds(time_limit, started), memory_limit=memory, cancel=cancel
+                )
+    except STOPS as stop:
+        if as_json:
+            give(dumps(_refuse(f"stopped by {stop_reason(stop).value}").to_dict()))
+        raise
     _show(found, as_json=as_json, quiet=quiet)
     if plan_file is not None and found.plan is not None:
         write_atomically(plan_file, _write_plan(found))
     raise typer.Exit(_exit_of(found))
+
+
+def _refuse(reason: str) -> Repaired:
+    """Return the result where work ended before the plan was read."""
+    from executor.agent.foreign_plans.repair_plan import Repaired, RepairStatus
+
+    return Repaired(RepairStatus.REFUSED, (), reason=reason, search=Status.UNKNOWN)
 
 
 def _load_problem(domain: str, problem: str, goal: list[str] | None) -> AnyProblem:

@@ -140,6 +140,7 @@ class Repaired:
             "least": self.least,
             "counterexample": None if self.counterexample is None else self.counterexample.to_dict(),
             "reason": self.reason,
+            "search": None if self.search is None else self.search.name,
         }
 
     def __bool__(self) -> bool:

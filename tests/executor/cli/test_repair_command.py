@@ -12,6 +12,8 @@ from planner import load, validate
 from planner.cli import main
 from planner.cli.options import read_plan_file
 from planner.cli.output import Exit
+from planner.limits import LimitReached
+from planner.plan import StoppedBy
 
 PLAN = "1. search web(heating)\n2. fetch(survey)\n3. teleport(memo)\n4. summarise(survey)\n5. send(memo, board)\n"
 
@@ -52,6 +54,20 @@ def test_json_says_everything(repair) -> None:
     assert (code, err) == (Exit.OK, "")
     assert (found["status"], found["kept"], found["left_out"], found["least"]) == ("REPAIRED", [0, 1, 3, 4], [2], True)
     assert found["counterexample"]["failing_step"] == 3
+
+
+def test_work_that_a_limit_ends_before_the_search_has_a_json_document(repair, monkeypatch) -> None:
+    def load_for_ever(*_):
+        raise LimitReached(StoppedBy.TIME)
+
+    monkeypatch.setattr("executor.cli.repair.load", load_for_ever)
+    code, out, err = repair(PLAN, "--json")
+    found = json.loads(out)
+    assert (code, "time limit" in err) == (Exit.NO_VERDICT, True)
+    assert (found["status"], found["search"], found["plan"], found["given"]) == ("REFUSED", "UNKNOWN", None, [])
+    assert "time limit" in found["reason"]
+    code, out, _ = repair(PLAN)
+    assert (code, out) == (Exit.NO_VERDICT, "")
 
 
 def test_what_cannot_be_repaired_is_refused_with_the_counterexample(repair) -> None:
