@@ -19,7 +19,8 @@ from planner.limits import STOPS, Finishing, Limits, check_limits, stop_reason
 from planner.model import Action, Atom, Number, Problem
 from planner.model.constructs import CONSTRAINED, WISHES, Construct, has
 from planner.model.problem import is_numeric, is_temporal
-from planner.plan import Plan, Status, Step, StoppedBy, exact_sum
+from planner.options import SolveOptions
+from planner.plan import Plan, Result, Status, Step, StoppedBy, exact_sum
 from planner.problem_kinds import AnyProblem, classical_of, resolve_problem
 from planner.repair.forbidden_steps import actions_of, forbid_actions
 from planner.repair.numeric_mending import mend_numbers
@@ -32,6 +33,7 @@ FIRST_SHARE: Final = 0.7
 """Share of the time in which kept steps and costs are optimised together; the rest is for the kept steps alone."""
 UNLIMITED_SHARE: Final = 0.5
 """Share of the time for the plan without budgets and deadline."""
+NO_WAY: Final = "no steps lead to the goal"
 KEEP = "@keep-"
 _SKIP = "@skip-"
 
@@ -130,6 +132,12 @@ def mend(
     problem = resolve_problem(problem)
     given = steps.steps if isinstance(steps, Plan) else tuple(steps)
     banned, limits = actions_of(forbidden), Limits(time_limit, memory_limit, cancel)
+    found = _mend(problem, given, banned, limits)
+    return found if found.steps is not None else _ask_for_any_plan(problem, given, banned, limits, found)
+
+
+def _mend(problem: AnyProblem, given: tuple[Step, ...], banned: frozenset[Atom], limits: Limits) -> Mended:
+    """Mend by the search that suits the problem."""
     if not isinstance(problem, Problem) or is_temporal(problem) or has(problem, Construct.UNKNOWN, *WISHES):
         return _mend_marked(problem, given, banned, limits)
     if not problem.is_limited:
@@ -139,6 +147,35 @@ def mend(
     if found.plan is not None and check_steps(problem, found.plan.steps).valid:
         return replace(found, plan=replace(found.plan, problem=problem))
     return found if found.status is Status.UNSOLVABLE else _mend_marked(problem, given, banned, limits)
+
+
+def _ask_for_any_plan(
+    problem: AnyProblem, given: tuple[Step, ...], banned: frozenset[Atom], limits: Limits, known: Mended
+) -> Mended:
+    """Return `known`, which has no plan, with the proof of `solve` that there is none; mend again if it finds one.
+
+    So objects that actions create without end, other outcomes and what may be found out are looked at as in `solve`.
+    """
+    from planner.compilations.unlisted_objects import qualify_by_findings
+    from planner.repair.keeping_steps import TRY_SECONDS, forbid_steps
+    from planner.solve import answer
+
+    classical, left = classical_of(problem), limits.part(TRY_SECONDS if limits.time_limit is None else None)
+    is_over = known.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY) or left.remaining == 0
+    if known.status is Status.UNSOLVABLE:
+        found = Result(known.status, known.stopped_by, reason=known.reason)
+    elif known.status is Status.UNKNOWN and not is_over:
+        found = answer(forbid_steps(problem, banned), SolveOptions().within(left))
+    else:
+        return known
+    found = qualify_by_findings(classical, found)
+    if found.plan is not None and limits.remaining != 0:
+        mended = _mend_marked(problem, given, banned, limits)
+        return known if mended.steps is None else mended
+    if found.status not in (Status.UNSOLVABLE, Status.UNKNOWN):
+        return known
+    reason = found.reason or (NO_WAY if found.status is Status.UNSOLVABLE else known.reason)
+    return replace(known, status=found.status, stopped_by=found.stopped_by, reason=reason)
 
 
 def _mend_marked(problem: AnyProblem, given: tuple[Step, ...], banned: frozenset[Atom], limits: Limits) -> Mended:
@@ -152,7 +189,7 @@ def _mend_marked(problem: AnyProblem, given: tuple[Step, ...], banned: frozenset
     found = KeepingSearch(problem, forbid_steps(problem, banned), patterns, limits).run()
     misfits, plan = tuple(wrong.items()), found.plan
     if plan is None:
-        return _weaken(classical, Mended(found.status, found.stopped_by, given, misfits=misfits, reason=found.reason))
+        return Mended(found.status, found.stopped_by, given, misfits=misfits, reason=found.reason)
     origins = tuple([None if each is None else places[each] for each in found.origins])
     extra = exact_sum([step.cost for step, origin in zip(plan.steps, origins, strict=True) if origin is None])
     said = (misfits, found.reason, found.keeps_most, plan)
@@ -214,7 +251,7 @@ def _search_mended(
     found = chooser.search_fewest_penalties(start, FIRST_SHARE)
     if found.plan is None:
         status = Status.UNSOLVABLE if found.proved else Status.UNKNOWN
-        reason = "no steps lead to the goal" if found.proved else _describe_no_plan(found.stopped_by)
+        reason = NO_WAY if found.proved else _describe_no_plan(found.stopped_by)
         return Mended(status, found.stopped_by, given, misfits=misfits, reason=reason)
     with Finishing():
         taken, simulation = chooser.steps(found.plan), Simulation(problem)

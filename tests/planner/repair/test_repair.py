@@ -195,7 +195,7 @@ def test_what_is_created_is_planned_for_and_kept(desk) -> None:
     mended = mend(desk, made[:1])
     assert (mended.kept, mended.extra, texts(mended.steps)) == ((0,), 1, texts(made))
     impossible = replace(desk, goal=Goal(FALSE))
-    assert (patch(impossible, made).status, mend(impossible, made).status) == (Status.UNKNOWN, Status.UNKNOWN)
+    assert (patch(impossible, made).status, mend(impossible, made).status) == (Status.UNKNOWN, Status.UNSOLVABLE)
 
 
 def test_a_plan_that_works_is_not_mended() -> None:
