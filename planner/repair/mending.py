@@ -18,7 +18,7 @@ from planner.lightweight import Final, dataclass, replace
 from planner.limits import STOPS, Finishing, Limits, check_limits, stop_reason
 from planner.model import Action, Atom, Number, Problem
 from planner.model.constructs import CONSTRAINED, WISHES, Construct, has
-from planner.model.problem import is_numeric, is_temporal
+from planner.model.problem import NumericMetric, is_numeric, is_temporal
 from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step, StoppedBy, exact_sum
 from planner.problem_kinds import AnyProblem, classical_of, resolve_problem
@@ -122,9 +122,10 @@ def mend(
     A kept step has the same action and arguments; steps that do not fit the problem are skipped, with the reason.
     Limits are those of `planner.solve`.
 
-    In time, under tasks, with unknown facts or with wishes, and where the plan with the cheapest new steps breaks a
-    budget or the deadline, it is the plan that is charged least of those that keep as many. In time, steps are in the
-    order of their starts. What a kept step creates may have another name there.
+    In time, under tasks, with unknown facts or with wishes, by a metric of numbers, and where the plan with the
+    cheapest new steps breaks a budget or the deadline, it is the plan that is charged least of those that keep as many:
+    for no steps at all, the best plan. In time, steps are in the order of their starts. What a kept step creates may
+    have another name there.
 
     Raises `InputError` for invalid limits, and for undeclared names in the problem.
     """
@@ -141,12 +142,30 @@ def _mend(problem: AnyProblem, given: tuple[Step, ...], banned: frozenset[Atom],
     if not isinstance(problem, Problem) or is_temporal(problem) or has(problem, Construct.UNKNOWN, *WISHES):
         return _mend_marked(problem, given, banned, limits)
     if not problem.is_limited:
-        return _mend_in_stages(problem, given, banned, limits)
+        is_priced = not isinstance(problem.metric, NumericMetric)
+        found = _mend_in_stages(problem, given, banned, limits if is_priced else limits.share(FIRST_SHARE))
+        return found if is_priced or found.steps is None else _lower_price(problem, found, banned, limits)
     free = replace(without_budgets(problem), deadline=None)
     found = _mend_in_stages(free, given, banned, limits.share(UNLIMITED_SHARE))
     if found.plan is not None and check_steps(problem, found.plan.steps).valid:
         return replace(found, plan=replace(found.plan, problem=problem))
     return found if found.status is Status.UNSOLVABLE else _mend_marked(problem, given, banned, limits)
+
+
+def _lower_price(problem: Problem, known: Mended, banned: frozenset[Atom], limits: Limits) -> Mended:
+    """Return the plan that is charged least of those that keep as many steps as `known` does.
+
+    By a metric of numbers, new steps may gain as well as cost.
+    """
+    found = _mend_marked(problem, known.given, banned, limits)
+    if known.plan is None or found.plan is None or len(found.kept) < len(known.kept):
+        return known
+    if len(found.kept) == len(known.kept) and known.plan.charge < found.plan.charge:
+        found = replace(known, stopped_by=found.stopped_by, reason=found.reason)
+    keeps_most = found.keeps_most or (known.keeps_most and len(found.kept) == len(known.kept))
+    is_named = keeps_most and not found.keeps_most
+    reason = f"another plan that keeps as many may cost less: {found.stopped_by.value}" if is_named else found.reason
+    return replace(found, keeps_most=keeps_most, reason=reason)
 
 
 def _ask_for_any_plan(

@@ -17,7 +17,7 @@ from planner.model import Atom
 from planner.model.actions import Constraint, ConstraintKind, Done
 from planner.repair.mending import Mended
 
-MARKED = ("soft_goals", "soft_constraints", "unknown", "tasks_total", "tasks_partial", "deadline")
+MARKED = ("soft_goals", "soft_constraints", "unknown", "tasks_total", "tasks_partial", "minimized", "deadline")
 """Features whose plans are mended by plans of `solve`."""
 LONG = ("numbers", "duration_effects", "created", "listings", "tasks_derived", "maximized")
 """Features with many sequences, or with claims that are weaker than what is proved of sequences."""
