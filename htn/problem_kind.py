@@ -12,7 +12,7 @@ from planner.lightweight import Final
 from planner.limits import Limits
 from planner.lint.findings import Finding
 from planner.options import SolveOptions
-from planner.plan import Plan, Result
+from planner.plan import Plan, Result, StepTime
 from planner.problem_kinds import Reasons
 from planner.validation.verdict import Verdict
 
@@ -128,6 +128,14 @@ def partial_order(problem: HtnProblem, plan: Plan) -> Any:
     from htn.verification.plan_order import partial_order_in_time
 
     return partial_order_in_time(resolve(problem), plan) if plan.times else order(resolve(problem), plan)
+
+
+def find_times(problem: HtnProblem, plan: Plan) -> tuple[StepTime, ...]:
+    """Return the earliest times of the steps of `plan`, which has a decomposition; nothing where it needs no times."""
+    from htn.compilations.htn_in_time import find_earliest, is_in_time
+
+    problem = resolve(problem)
+    return find_earliest(problem, plan) if is_in_time(problem) else ()
 
 
 def explain_plan(problem: HtnProblem, plan: Plan, limits: Limits | None = None) -> Reasons:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from planner.limits import Limits
     from planner.lint.findings import Finding
     from planner.options import SolveOptions
-    from planner.plan import Plan, Result
+    from planner.plan import Plan, Result, StepTime
     from planner.validation.verdict import Verdict
 
 
@@ -115,6 +115,12 @@ class ProblemKind(Protocol):
 
     def partial_order(self, problem: Any, plan: Plan) -> Any:
         """Return the order of the steps of `plan` as a graph; see `planner.partial_order`."""
+
+    def find_times(self, problem: Any, plan: Plan) -> tuple[StepTime, ...]:
+        """Return the earliest times of the steps of `plan`, which has none; nothing where it needs none.
+
+        Raises `PlanError` where there are none.
+        """
 
     def explain_plan(self, problem: Any, plan: Plan, limits: Limits | None = None) -> Reasons:
         """Explain each step of the valid `plan`; raises `LimitReached`."""

@@ -56,8 +56,8 @@ def is_in_time(problem: HtnProblem) -> bool:
 UNPROVED: Final = "where times count, plans of tasks are not proved the best: more time does not help"
 NO_SEQUENCE: Final = "no sequence of steps decomposes the tasks; plans whose steps need each other were not searched"
 NONE_IN_TIME: Final = "no sequence of steps was found that meets the deadlines and windows"
-
-
+NO_TIMES: Final = "its steps have no times that meet the deadlines"
+NO_TREE: Final = "the plan has no decomposition: solve(problem) and validate(problem, plan) give one"
 SCHEDULING: Final = 2
 """How many times as long as the time limit the schedule of a plan that was found before its end may take."""
 FIRST_SHARE: Final = 0.4
@@ -388,6 +388,22 @@ def schedule_tasks(problem: HtnProblem, plan: Plan, check: Callable[[], None] = 
     return None
 
 
+def find_earliest(problem: HtnProblem, plan: Plan) -> tuple[StepTime, ...]:
+    """Return the earliest times of the steps of `plan`, in their order there. Raises `PlanError` where there are none.
+
+    Of steps that are the same, the first is the earliest.
+    """
+    if not isinstance(plan.tree, Decomposition):
+        raise PlanError(NO_TREE)
+    timed = schedule_tasks(problem, plan)
+    if timed is None:
+        raise PlanError(NO_TIMES)
+    times: dict[tuple[str, tuple[str, ...]], list[StepTime]] = {}
+    for step, time in zip(timed.steps, timed.times, strict=True):
+        times.setdefault((step.action, step.arguments), []).append(time)
+    return tuple([times[step.action, step.arguments].pop(0) for step in plan.steps])
+
+
 def _has_all(sequence: Sequence[Moment], snap: SnapProblem) -> bool:
     """Return whether all changes at known times are in `sequence`."""
     return sum(each.kind == EVENT for each in sequence) == len(snap.events)
@@ -479,7 +495,7 @@ def check_times(problem: HtnProblem, plan: Plan) -> Verdict:
     classical = problem.classical
     timed = plan if plan.times or not plan.steps else schedule_tasks(problem, plan)
     if timed is None:
-        return Verdict(valid=False, cost=plan.cost, reason="its steps have no times that meet the deadlines")
+        return Verdict(valid=False, cost=plan.cost, reason=NO_TIMES)
     verdict = TimedReplay(classical, timed.steps, timed.times).judge(None)
     if not verdict.valid or not isinstance(timed.tree, Decomposition):
         return verdict

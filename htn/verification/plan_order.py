@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from htn.compilations.htn_in_time import as_plain_plans
+from htn.compilations.htn_in_time import NO_TREE, as_plain_plans
 from htn.compilations.htn_reductions import add_placeholders_of_steps
 from htn.model import Decomposition, HtnProblem
 from htn.verification.chart_parsing import verify
@@ -78,7 +78,7 @@ def partial_order_in_time(problem: HtnProblem, plan: Plan) -> nx.DiGraph[tuple[i
 
     tree = plan.tree
     if not isinstance(tree, Decomposition):
-        raise PlanError("the plan has no decomposition: solve(problem) and validate(problem, plan) give one")
+        raise PlanError(NO_TREE)
     before = [((one + 1, "end"), (other + 1, "start")) for one, other in order_steps(problem, tree)]
     for plain, kind in zip(as_plain_plans(problem, plan), ("start", "end"), strict=False):
         if validate(plain.problem, plain).valid:
@@ -110,7 +110,7 @@ def _sweep(problem: HtnProblem, plan: Plan) -> tuple[Sweep, dict[int, Frame]]:
     """Return the pass over the states of `plan`, a valid one, and its frames by their places."""
     tree = plan.tree
     if not isinstance(tree, Decomposition):
-        raise PlanError("the plan has no decomposition: solve(problem) and validate(problem, plan) give one")
+        raise PlanError(NO_TREE)
     replay = Replay(problem.classical)
     try:
         frames = frames_of(problem, plan.steps, tree, replay.simulation.rules.universe)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from planner.compilations.object_creation import for_steps
-from planner.lightweight import dataclass
+from planner.lightweight import dataclass, replace
 from planner.model import Number, Problem
 from planner.partial_order.causal_links import find_order
 from planner.plan import Plan, exact_sum
@@ -43,9 +43,11 @@ class Schedule:
 def schedule(plan: Plan) -> Schedule:
     """Return the earliest starts and ends of the steps of `plan` in the order that `partial_order` gives.
 
-    A step without a duration takes no time. A plan in time has the starts and ends that it states. Raises `PlanError`
-    for an invalid plan.
+    A step without a duration takes no time. A plan in time has the starts and ends that it states; a plan of tasks in
+    time that states none, the earliest ones that the plan checker accepts. Raises `PlanError` for an invalid plan.
     """
+    if not plan.times and plan.steps and not isinstance(plan.problem, Problem):
+        plan = replace(plan, times=service_of(plan.problem).find_times(plan.problem, plan))
     if plan.times or not plan.steps:
         return _of_times(plan)
     problem = for_steps(classical_of(plan.problem), plan.steps)

@@ -14,6 +14,7 @@ from benchmarks.random_hierarchies import random_htn
 from htn.language.declare import Methods
 from planner import Domain, Plan, PlanError, Step, partial_order, schedule, solve, validate
 from planner.lightweight import replace
+from planner.plan import StepTime
 
 MOST = 40
 
@@ -75,6 +76,33 @@ def test_tasks_without_order_run_at_once_in_the_schedule():
     assert schedule(solve(problem).expect_plan()).makespan == 3
     problem = Methods(domain).problem(tasks=["boil", "set"], ordered=True)
     assert schedule(solve(problem).expect_plan()).makespan == 5
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("duration", [None, 2])
+def test_schedules_of_tasks_with_a_deadline_keep_steps_apart(ordered, duration):
+    domain = Domain("kitchen")
+    lasting = {} if duration is None else {"duration": duration}
+    domain.action("boil", provides=["hot"], **lasting)
+    domain.action("brew", requires=["hot"], provides=["tea"], modifies=["hot"], **lasting)
+    problem = Methods(domain).problem(tasks=["boil", "brew", "boil"], ordered=ordered, deadline=20)
+    plan = replace(solve(problem).expect_plan(), times=())
+    found = schedule(plan)
+    times = [StepTime(start, end - start) for start, end in zip(found.starts, found.ends, strict=True)]
+    verdict = validate(problem, replace(plan, times=tuple(times)))
+    assert verdict.valid, verdict.reason
+    assert found.makespan > 2 * (duration or 0)
+
+
+def test_steps_of_tasks_that_are_late_or_without_a_decomposition_have_no_schedule():
+    domain = Domain("kitchen")
+    domain.action("boil", provides=["hot"], duration=2)
+    how = Methods(domain)
+    plan = replace(solve(how.problem(tasks=["boil"], deadline=3)).expect_plan(), times=())
+    with pytest.raises(PlanError, match="deadlines"):
+        schedule(replace(plan, problem=how.problem(tasks=["boil"], deadline=1)))
+    with pytest.raises(PlanError, match="no decomposition"):
+        schedule(replace(plan, tree=None))
 
 
 def test_changes_at_known_times_stand_in_the_order_of_tasks_in_time():
