@@ -1,4 +1,4 @@
-"""Plans in JSON, as `solve --json` prints them."""
+"""Plans in JSON, as `solve --json` prints them, and plans in any form that commands write."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from planner.lightweight import replace
 from planner.model import Number, Problem
 from planner.model.problem import is_temporal
 from planner.plan import Plan, Step, StepTime, exact, name_objects
+from planner.problem_kinds import AnyProblem, service_of
 from planner.validation.timed_replay import make_timed_plan
 from planner.validation.validate import choose_versions
 
@@ -21,6 +22,21 @@ from planner.validation.validate import choose_versions
 def is_json(text: str) -> bool:
     """Return whether `text` begins as JSON does."""
     return text.lstrip()[:1] in ("{", "[")
+
+
+def read_written_plan(text: str, problem: AnyProblem, source: str) -> tuple[Plan, Number | None]:
+    """Read a plan for `problem` in the competition's format, with times or a decomposition, or in JSON.
+
+    Return it with the cost that the text claims; None where it claims none. Raises `PlanError` with the place of a
+    mistake.
+    """
+    if not isinstance(problem, Problem):
+        return service_of(problem).read_plan(problem, text, source), None
+    if is_json(text):
+        return read_json_plan(text, problem, source)
+    from planner.language.pddl.plan_files import read_plan
+
+    return read_plan(text, problem, source), None
 
 
 def read_json_plan(text: str, problem: Problem, source: str) -> tuple[Plan, Number | None]:

@@ -95,12 +95,9 @@ def answer_validate(question: Question, limits: Limits, _: Report) -> dict[str, 
 def read_plan_data(data: Any, problem: AnyProblem) -> tuple[Plan, Number | None]:
     """Read a plan from a text, in the competition's format or in JSON, or from JSON data; raises `PlanError`."""
     text = data if isinstance(data, str) else json.dumps(data)  # so that decimals are read exactly
-    if not isinstance(problem, Problem):
-        return service_of(problem).read_plan(problem, text, PLAN_TEXT), None
-    from planner.language.pddl.plan_files import read_plan
-    from planner.plan_json import is_json, read_json_plan
+    from planner.plan_json import read_written_plan
 
-    return read_json_plan(text, problem, PLAN_TEXT) if is_json(text) else (read_plan(text, problem, PLAN_TEXT), None)
+    return read_written_plan(text, problem, PLAN_TEXT)
 
 
 def answer_explain(question: Question, limits: Limits, _: Report) -> dict[str, Any]:

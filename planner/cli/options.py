@@ -171,15 +171,9 @@ def read_plan_file(path: Path, problem: AnyProblem) -> tuple[Plan, Number | None
 
     The cost is None where the file claims none. Raises `PlanError` with the place of a mistake.
     """
-    text = read_plan_text(path)
-    if not isinstance(problem, Problem):
-        return service_of(problem).read_plan(problem, text, str(path)), None
-    from planner.language.pddl.plan_files import read_plan
-    from planner.plan_json import is_json, read_json_plan
+    from planner.plan_json import read_written_plan
 
-    if is_json(text):
-        return read_json_plan(text, problem, str(path))
-    return read_plan(text, problem, str(path)), None
+    return read_written_plan(read_plan_text(path), problem, str(path))
 
 
 def read_plan_text(path: Path) -> str:

@@ -46,6 +46,10 @@ _CALL: Final = re.compile(r"^([^()]*[^()\s])\s*\((.*)\)\s*;?$", re.DOTALL)
 """A name, which may have spaces, and arguments."""
 _LISP: Final = re.compile(r"^\(\s*([^()]*?)\s*\)$")
 _FENCE: Final = re.compile(r"```\w*\n(.*?)```", re.DOTALL)
+_TIMED: Final = re.compile(r"^\s*\d+(?:\.\d+)?\s*:\s*(\(.*\))\s*(?:\[[^\]]*\]\s*)?$")
+"""A step between its start and its duration."""
+_TREE: Final = "==>"
+"""The line before the numbered steps of a decomposition, which end at the line of its root."""
 _NAMED: Final = re.compile(r"\w+\s*=(?!=)")
 MOST: Final = 10_000
 """Most steps of one plan."""
@@ -102,11 +106,31 @@ def _read_text(text: str, depth: int) -> Iterator[Call]:
             raise PlanError(f"no plan in JSON: {error}") from None
         yield from _read_calls(data, depth + 1)
         return
-    for line in stripped.splitlines():
+    for line in _list_plain_lines(stripped):
         said = line.partition(";")[0] if line.lstrip().startswith((";", "(")) else line
         bare = _BULLET.sub("", said.strip().strip("`")).strip()
         if bare and not bare.startswith("#") and not bare.endswith(":"):
             yield _read_line(bare)
+
+
+def has_times_or_tree(text: str) -> bool:
+    """Return whether `text` writes steps with their times, or a decomposition."""
+    return any(_TIMED.match(line) or line.strip() == _TREE for line in text.splitlines())
+
+
+def _list_plain_lines(text: str) -> Iterator[str]:
+    """Yield the lines of `text` that may be steps, without times, and without the numbers of a decomposition."""
+    lines = text.splitlines()
+    begin = next((place for place, line in enumerate(lines, start=1) if line.strip() == _TREE), None)
+    if begin is None:
+        yield from [_TIMED.sub(r"\1", line) for line in lines]
+        return
+    for line in lines[begin:]:
+        number, _, step = line.strip().partition(" ")
+        if number == "root":
+            return
+        if number.isdigit():
+            yield step
 
 
 def _read_line(line: str) -> Call:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from itertools import product
 from typing import Any, Final
 
-from executor.agent.foreign_plans.parse_steps import ForeignStep, read_calls, resolve_calls
+from executor.agent.foreign_plans.parse_steps import ForeignStep, has_times_or_tree, read_calls, resolve_calls
 from executor.tools.world import domain_model_of
 from planner.compilations.object_creation import for_steps
-from planner.errors import InputError, kind_of
+from planner.errors import InputError, PlanError, kind_of
 from planner.language.declare import Domain
 from planner.lightweight import dataclass, field, replace
 from planner.model import OPEN, Atom, DomainModel, Object, Problem, TypeHierarchy
 from planner.model.constructs import Construct, has
 from planner.model.problem import is_temporal
 from planner.plan import Plan, Status, Step, name_as_written
+from planner.plan_json import read_written_plan
 from planner.problem_kinds import AnyProblem, classical_of
 from planner.repair.mending import mend
 from planner.reuse.templates import make_valid_plan
@@ -197,7 +199,7 @@ def repair_plan(
     """
     classical = classical_of(problem)
     is_simulated = problem is classical and not is_temporal(classical) and not has(classical, Construct.UNKNOWN)
-    said = resolve_calls(classical, read_calls(steps))
+    said = resolve_calls(classical, read_calls(_read_written(problem, steps)))
     given = tuple(complete_arguments(classical, said) if is_simulated else said)
     understood = tuple([said.step for said in given])
     understood = choose_versions(understood, classical) if is_simulated else understood
@@ -226,6 +228,17 @@ def repair_plan(
         _data_by_place(given, origins),
         mended.status,
     )
+
+
+def _read_written(problem: AnyProblem, steps: Any) -> Any:
+    """Return the plan that a text with times or a decomposition writes; anything else, and what does not fit, as given.
+
+    Steps that do not fit are told one by one.
+    """
+    if isinstance(steps, str) and has_times_or_tree(steps):
+        with suppress(PlanError):
+            return read_written_plan(steps, problem, "<plan>")[0]
+    return steps
 
 
 def _trace_versions(

@@ -105,3 +105,67 @@ def test_mistakes_are_messages(repair, text: str, words: tuple, message: str) ->
     assert (code, out) == (Exit.USAGE, "")
     assert message in err
     assert "Traceback" not in err
+
+
+KITCHEN = """
+domain: kitchen
+types: {cup: object}
+actions:
+  boil: {parameters: {c: cup}, provides: ["hot(c)"], duration: 3}
+  brew: {parameters: {c: cup}, requires: ["hot(c)"], provides: ["tea(c)"], duration: 2}
+"""
+TASKS = """
+tasks: {make: {parameters: {c: cup}}}
+methods: {boil-it: {task: "make(c)", parameters: {c: cup}, subtasks: ["boil(c)", "brew(c)"]}}
+"""
+GOAL = """
+---
+problem: tea
+domain: kitchen
+objects: {a: cup, b: cup}
+"""
+IN_TIME = f'{KITCHEN}{GOAL}goal: ["tea(a)", "tea(b)"]\nmetric: minimize total-time\n'
+OF_TASKS = f'{KITCHEN}{TASKS}{GOAL}tasks: {{subtasks: ["make(a)", "make(b)"], ordered: false}}\ndeadline: 30\n'
+TIMED_TEXT = "0.000: (boil a) [3.000]\n0.000: (boil b) [3]\n3.001: (brew b) [2]\n3.001: (brew a) [2.000]\n"
+TREE_TEXT = """==>
+0 boil a
+1 boil b
+2 brew b
+3 brew a
+root 4 5
+4 make a -> boil-it 0 3
+5 make b -> boil-it 1 2
+<==
+"""
+
+
+@pytest.mark.parametrize(
+    ("document", "text", "foreign"),
+    [
+        (IN_TIME, TIMED_TEXT, "3.001: (fly a) [2]\n"),
+        (OF_TASKS, TREE_TEXT, None),
+        (OF_TASKS, TIMED_TEXT, "9: (fly a)"),
+        (IN_TIME, TREE_TEXT.replace("0 boil a", "0 boil a\n7 fly a"), None),
+    ],
+)
+def test_texts_with_times_and_decompositions_are_read_step_by_step(document, text, foreign, tmp_path, capsys) -> None:
+    (tmp_path / "tea.yaml").write_text(document)
+
+    def run(*words: object) -> str:
+        with pytest.raises(SystemExit) as end:
+            main([str(word) for word in words])
+        assert end.value.code == Exit.OK
+        return capsys.readouterr().out
+
+    (tmp_path / "plan").write_text(text)
+    found = json.loads(run("repair", tmp_path / "tea.yaml", "tea", tmp_path / "plan", "--json", "--quiet"))
+    known = [each for each in found["given"] if not each["wrong"]]
+    assert sorted(each["step"] for each in known) == ["boil(a)", "boil(b)", "brew(a)", "brew(b)"]
+    assert (len(found["kept"]), found["inserted"]) == (4, [])
+    assert found["status"] == ("REPAIRED" if "fly" in text else "VALID")
+    if foreign is not None:
+        (tmp_path / "plan").write_text(text + foreign)
+        found = json.loads(run("repair", tmp_path / "tea.yaml", "tea", tmp_path / "plan", "--json", "--quiet"))
+        assert (found["status"], len(found["kept"]), found["left_out"]) == ("REPAIRED", 4, [4])
+    (tmp_path / "plan").write_text(run("repair", tmp_path / "tea.yaml", "tea", tmp_path / "plan", "--quiet"))
+    assert "valid" in run("validate", tmp_path / "tea.yaml", "tea", tmp_path / "plan")
