@@ -194,9 +194,9 @@ class PlanningTools:
 
     def repair(self, given: tool_data.Given, limits: Limits, steps: Any) -> tool_data.RepairAnswer:
         """Repair a plan with the least change."""
-        found = repair_plan(self.classical(given), steps, **_options_of(limits)).to_dict()
-        plan = found.pop("plan")
-        return tool_data.RepairAnswer(**found, steps=None if plan is None else plan["steps"])
+        found = repair_plan(self.find_problem(given), steps, **_options_of(limits)).to_dict()
+        plan = found.pop("plan") or {}
+        return tool_data.RepairAnswer(**found, steps=plan.pop("steps", None), **plan)
 
     def applicable(self, given: tool_data.Given, limits: Limits, most: int = SHOWN) -> tool_data.StepsAnswer:
         """Return the steps that can be done in the state."""

@@ -43,7 +43,9 @@ class Answer(BaseModel):
 
 
 class PlanStep(BaseModel):
-    """A step of a plan."""
+    """A step of a plan, with its times in a plan in time; further fields may follow those of the schema."""
+
+    model_config = ConfigDict(extra="allow")
 
     action: str
     arguments: list[str] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from decimal import Decimal
 
 import pytest
 
@@ -11,7 +12,7 @@ from executor.agent.agent import Agent
 from executor.agent.proposals import Standing
 from executor.agent.run_goals import plan_to_run
 from executor.testing import ScriptedModel, SimulatedWorld, run_virtual
-from planner import load, validate
+from planner import Domain, load, validate
 from planner.errors import InputError, PlanError
 
 PROBLEM = load("assistant", "one-page")
@@ -92,3 +93,15 @@ def test_what_is_no_plan_or_no_goal_is_told() -> None:
     acting = agent(ScriptedModel([{"meanings": []}]))
     with pytest.raises(InputError, match="there is no goal"):
         asyncio.run(acting.repair(STEPS, asyncio.run(acting.plan("Hello."))))
+
+
+def test_the_repair_of_a_plan_in_time_has_times() -> None:
+    domain = Domain("kitchen")
+    domain.action("boil", provides=["hot"], duration=3)
+    domain.action("brew", requires=["hot"], provides=["tea"], duration=2)
+    agent = Agent(domain, problem=domain.problem(metric="minimize total-time", deadline=30))
+    proposal = asyncio.run(agent.repair(["brew"], ["tea"]))
+    plan = proposal.result.expect_plan()
+    assert ([str(step) for step in plan.steps], plan.makespan) == (["boil()", "brew()"], Decimal("5.001"))
+    assert validate(plan.problem, plan).valid
+    assert plan.problem.deadline == 30

@@ -535,3 +535,36 @@ def test_working_memory_is_given_to_a_run(tmp_path, mode) -> None:
 
     assert talk(server, ask, mode=mode)["status"] == "SUCCEEDED"
     assert path.with_suffix(".seen").read_text(encoding="utf-8") == "Ada"
+
+
+KITCHEN = """
+domain: kitchen
+types: {cup: object}
+actions:
+  boil: {parameters: {c: cup}, provides: ["hot(c)"], duration: 3}
+  brew: {parameters: {c: cup}, requires: ["hot(c)"], provides: ["tea(c)"], duration: 2}
+tasks: {make: {parameters: {c: cup}}}
+methods: {boil-it: {task: "make(c)", parameters: {c: cup}, subtasks: ["boil(c)", "brew(c)"]}}
+---
+problem: tea
+domain: kitchen
+objects: {a: cup}
+tasks: ["make(a)"]
+deadline: 30
+"""
+
+
+def test_plans_of_tasks_in_time_are_repaired_whole(mode, tmp_path) -> None:
+    (tmp_path / "kitchen.yaml").write_text(KITCHEN)
+
+    async def ask(client):
+        return await call(client, "repair", steps=["brew(a)"]), await call(client, "plan")
+
+    mended, made = talk(make_server(tmp_path / "kitchen.yaml")[0], ask, mode=mode)
+    assert (mended["status"], mended["inserted"], mended["kept"]) == ("REPAIRED", [0], [0])
+    assert [(each["action"], each["start"], each["duration"]) for each in mended["steps"]] == [
+        ("boil", 0, 3),
+        ("brew", 3.001, 2),
+    ]
+    assert mended["decomposition"]["roots"] == made["decomposition"]["roots"]
+    assert mended["makespan"] == 5.001
