@@ -119,7 +119,7 @@ def name_refused(problem: Problem, service: Service) -> list[str]:
 
 _WAYS: Final[Mapping[Service, str]] = MappingProxyType(
     {
-        Service.QUESTIONS: "'applicable' and 'progress' take them; for unknown facts, state which hold",
+        Service.QUESTIONS: "'applicable' and 'progress' take them; a `state` (what holds) settles the unknown",
         Service.GROUND: "solve(…) takes them, one by one",
         Service.UNIFIED_PLANNING: "solve(…) takes it, and YAML and JSON documents say it (--to yaml)",
     }

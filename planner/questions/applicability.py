@@ -9,10 +9,10 @@ from planner.errors import PlanError
 from planner.lightweight import Any, dataclass, field
 from planner.model import Atom, Problem
 from planner.plan import Step, name_as_written
-from planner.problem_kinds import AnyProblem
-from planner.questions.notation import AnyState, AnyStep, AnySteps, read_step, read_steps, spell, start_in
+from planner.problem_kinds import AnyProblem, classical_of
+from planner.questions.notation import AnyState, AnyStep, AnySteps, read_steps, spell, start_before, start_in
 from planner.semantics.simulation import Objection, Simulation
-from planner.validation.validate import Replay, choose_versions
+from planner.validation.validate import Replay
 
 
 def applicable(problem: AnyProblem, state: AnyState | None = None) -> tuple[Step, ...]:
@@ -59,14 +59,16 @@ def progress(problem: AnyProblem, step: AnyStep, state: AnyState | None = None) 
 
     Raises `PlanError` if the step cannot be taken there, with the condition that fails, and as `applicable` does.
     """
-    start = start_in(problem, state)
-    (chosen,) = choose_versions([read_step(start, step)], start)
+    start, steps = start_before(problem, [step], state)
+    (chosen,) = read_steps(start, steps)
     replay = Replay(start)
     verdict = replay.find_objection(chosen)
     if verdict is not None:
         raise PlanError(f"{spell(start, chosen)} cannot be taken: {_describe(replay.simulation, chosen)}")
-    changes = replay.apply(chosen)
-    return Progression(chosen, changes.added, changes.removed, replay.simulation.facts, start)
+    changes, known = replay.apply(chosen), classical_of(problem).domain.predicates
+    added, removed = [tuple([x for x in each if x.predicate in known]) for each in (changes.added, changes.removed)]
+    facts = frozenset([fact for fact in replay.simulation.facts if fact.predicate in known])
+    return Progression(chosen, added, removed, facts, start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def first_inapplicable(problem: AnyProblem, steps: AnySteps, state: AnyState | N
     `planner.validate` also judges the goal, constraints and costs. Raises `InputError` for steps that the problem does
     not have, and as `applicable` does.
     """
-    start = start_in(problem, state)
+    start, steps = start_before(problem, steps, state)
     simulation = Simulation(start)
     for index, step in enumerate(read_steps(start, steps)):
         if simulation.find_objection(step) is not None:

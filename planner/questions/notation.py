@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
 
-from planner.compilations.object_creation import for_steps
+from planner.compilations.object_creation import choose_names, for_steps
 from planner.compilations.sequential_steps import compile_sequential
 from planner.errors import InputError, did_you_mean, kind_of
 from planner.language.declare.atom_syntax import NotationError, abbreviate, parse_atom
 from planner.lightweight import Final, replace
-from planner.model import OPEN, Atom, Not, Problem, TypeHierarchy, Variable
+from planner.model import OPEN, Atom, Not, Number, Problem, TypeHierarchy, Variable
 from planner.model.constructs import Service, refuse
+from planner.model.domain import creates_objects
 from planner.model.object_names import protect_quoted, restore_quoted
 from planner.model.problem import is_temporal, refuse_time
 from planner.model.spelling import spell_fact
-from planner.plan import Plan, Step, name_as_written
+from planner.plan import Plan, Step, exact, name_as_written
 from planner.problem_kinds import AnyProblem, classical_of, resolve_classical, resolve_problem
 from planner.validation.validate import choose_versions
 
@@ -24,13 +28,19 @@ AnyFact = Atom | str
 AnyStep = Step | Atom | str
 """A step, or its text: `move(r2, hall, lab)`, or as in PDDL `(move r2 hall lab)`."""
 AnyState = Iterable[AnyFact] | str
-"""The facts that hold, or a text with them: `at(r2, hall), idle(r2)`, or as in PDDL `(at r2 hall) (idle r2)`."""
+"""The facts that hold, or a text with them: `at(r2, hall), idle(r2)`, or as in PDDL `(at r2 hall) (idle r2)`.
+
+Values of numbers may stand among them: `fuel(r2) = 3`, or `(= (fuel r2) 3)`.
+"""
 AnySteps = Plan | Iterable[AnyStep] | str
 """A plan, its steps, or a text with them, such as one step in each line."""
 
 _PDDL: Final = re.compile(r"\(\s*([^\s()]+(?:\s+[^\s()]+)*)\s*\)\Z")
 _PDDL_PARTS: Final = re.compile(r"\([^()]*\)")
 _PARTS: Final = re.compile(r"[^\s,;()]+(?:\s*\([^()]*\))?")
+_PDDL_VALUE: Final = re.compile(r"\(\s*=\s*(\([^()]*\))\s*([-+]?\d+(?:\.\d+)?)\s*\)")
+_VALUE: Final = re.compile(r"([^\s,;()=]+(?:\s*\([^()]*\))?)\s*==?\s*([-+]?\d+(?:\.\d+)?)(?![\w.])")
+"""The value of a number in a state: `(= (level x) 3)` or `level(x) = 3`."""
 _COMMENT: Final = re.compile(r";[^\n]*")
 _NEGATION: Final = re.compile(r"(?:^|[\s,;(])not\s*[\s(]", re.IGNORECASE)
 _MOST_NAMES: Final = 2_000
@@ -46,16 +56,61 @@ def spell(problem: Problem, item: Step | Atom | Not) -> str:
     return spell_fact(item, spelling)
 
 
-def start_in(problem: AnyProblem, state: AnyState | None) -> Problem:
+def start_in(problem: AnyProblem, state: AnyState | None, steps: Sequence[Step] = ()) -> Problem:
     """Return the resolved `problem` with `state` for its initial state, if that is given.
 
-    Facts that nothing changes hold in each state, and need not be given. An action that creates objects gets a
-    placeholder for each. A problem with tasks is asked about its actions, and one in time about steps that are taken in
-    turn. Raises `InputError` for facts that it cannot have.
+    Facts that nothing changes hold in each state, and need not be given; numbers keep their values unless `state` has
+    others. An action that creates objects gets a placeholder for each, beside those of `steps`. A problem with tasks is
+    asked about its actions, and one in time about steps that are taken in turn. Raises `InputError` for facts that it
+    cannot have.
     """
     found = put_state(classical_of(resolve_problem(problem)), state)
-    found = for_steps(found, (), spare=1)
+    found = for_steps(found, steps, spare=1)
     return take_in_turn(found)
+
+
+def start_before(problem: AnyProblem, given: AnySteps, state: AnyState | None) -> tuple[Problem, AnySteps]:
+    """Return what `start_in` does for the steps in `given`, and these with names for what they create.
+
+    A step may leave out the objects that it creates, as it is written where it is declared.
+    """
+    source = classical_of(resolve_problem(problem))
+    if not creates_objects(source.domain):
+        return start_in(source, state), given
+    if isinstance(given, str):
+        given = split_expressions(given)
+    if not isinstance(given, Iterable):
+        return start_in(source, state), given
+    read: list[AnyStep] = [*(given.steps if isinstance(given, Plan) else given)]
+    for place, each in enumerate(read):
+        with suppress(InputError):  # told when the steps are read
+            atom = _parse(each, "step") if isinstance(each, str) else Atom(*_words_of(each))
+            read[place] = Step(atom.predicate, atom.args)
+    steps = _name_created(source, [each for each in read if isinstance(each, Step)])
+    named = iter(steps)
+    return start_in(source, state, steps), [next(named) if isinstance(each, Step) else each for each in read]
+
+
+def _name_created(problem: Problem, steps: Sequence[Step]) -> list[Step]:
+    """Return `steps` with new names for the objects that they create, where they name none."""
+    actions = problem.domain.actions
+    fold = str.lower if problem.domain.spelling is not None else str
+    declared = [actions.get(fold(step.action)) for step in steps]
+    lacking = [
+        tuple(action.creates.values()) if action and len(step.arguments) == len(action.parameters) else ()
+        for step, action in zip(steps, declared, strict=True)
+    ]
+    taken = [
+        name
+        for step, action in zip(steps, declared, strict=True)
+        for name in (step.arguments[len(action.parameters) :] if action else ())
+    ]
+    found = choose_names(problem, Counter([kind for kinds in lacking for kind in kinds]), taken)
+    names = {kind: iter(each) for kind, each in found.items()}
+    return [
+        replace(step, arguments=(*step.arguments, *[next(names[kind]) for kind in kinds]))
+        for step, kinds in zip(steps, lacking, strict=True)
+    ]
 
 
 def take_in_turn(problem: Problem) -> Problem:
@@ -64,16 +119,40 @@ def take_in_turn(problem: Problem) -> Problem:
 
 
 def put_state(problem: Problem, state: AnyState | None) -> Problem:
-    """Return the resolved `problem` with `state`, and what nothing changes, for its initial state, if that is given."""
+    """Return the resolved `problem` with `state`, and what nothing changes, for its initial state, if that is given.
+
+    A state settles what is unknown: facts that it does not have do not hold.
+    """
     if state is None:
         return problem
+    state, values = _take_values(problem, state)
     facts = tuple(dict.fromkeys(read_facts(problem, state)))
     derived = next((fact for fact in facts if fact.predicate in problem.domain.derived), None)
     if derived is not None:
         raise InputError(f"{spell(problem, derived)} is derived", hint="state the facts that it follows from")
     changing = find_changing_predicates(problem)
     static = [fact for fact in problem.initial if fact.predicate not in changing]
-    return replace(problem, initial=tuple(dict.fromkeys([*static, *facts])))
+    initial = tuple(dict.fromkeys([*static, *facts]))
+    return replace(problem, initial=initial, values={**problem.values, **values}, unknown=(), likely={})
+
+
+def _take_values(problem: Problem, state: AnyState) -> tuple[AnyState, dict[Atom, Number]]:
+    """Return `state` without the values of numbers in it, and these: `(= (level x) 3)` or `level(x) = 3`."""
+    values: dict[Atom, Number] = {}
+
+    def cut(text: str) -> str:
+        plain, terms = protect_quoted(text)
+        pattern = _PDDL_VALUE if plain.lstrip()[:1] in ("(", ";") else _VALUE
+        for found in pattern.finditer(plain):
+            values[read_function(problem, restore_quoted(found[1], terms))] = exact(Decimal(found[2]))
+        return restore_quoted(pattern.sub("", plain), terms)
+
+    if isinstance(state, str):
+        return cut(state), values
+    if not isinstance(state, Iterable) or isinstance(state, Atom | Not):
+        return state, values
+    texts = [cut(each) if isinstance(each, str) else each for each in state]
+    return [each for each in texts if not isinstance(each, str) or each.strip()], values
 
 
 def start_whole_in(problem: Problem, state: AnyState | None, asked: str) -> Problem:
@@ -83,9 +162,10 @@ def start_whole_in(problem: Problem, state: AnyState | None, asked: str) -> Prob
     in time, for created objects, several outcomes, and facts or numbers declared unknown.
     """
     found = resolve_classical(problem, asked, "ask about its part without tasks: problem.classical")
+    found = put_state(found, state)
     refuse(found, Service.QUESTIONS)
     refuse_time(found, "in questions about all states")
-    return for_steps(put_state(found, state), (), spare=1)
+    return for_steps(found, (), spare=1)
 
 
 def find_changing_predicates(problem: Problem) -> frozenset[str]:
