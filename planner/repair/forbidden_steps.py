@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from planner.lightweight import Final, replace
 from planner.model import Action, Atom, Formula, Not, Or, Predicate, Problem
 from planner.model.formulas import conjunction, conjuncts
-from planner.model.problem import seal
+from planner.model.problem import is_temporal, seal
 from planner.plan import Step
 
 BEGUN: Final = Atom("@begun")
@@ -15,8 +15,11 @@ BEGUN: Final = Atom("@begun")
 
 
 def forbid_actions(plain: Problem, forbidden: Collection[Atom], not_first: Collection[Atom]) -> Problem:
-    """Return the plain ADL problem whose plans take no action of `forbidden`, and begin with none of `not_first`."""
-    domain = plain.domain
+    """Return the plain ADL problem whose plans take no action of `forbidden`, and begin with none of `not_first`.
+
+    In time, a step counts from its start.
+    """
+    domain, early = plain.domain, is_temporal(plain)
     predicates, initial = dict(domain.predicates), list(plain.initial)
     actions = dict(domain.actions)
     for action in domain.actions.values():
@@ -24,7 +27,8 @@ def forbid_actions(plain: Problem, forbidden: Collection[Atom], not_first: Colle
         for fact in (*never, *late):
             predicates[fact.predicate] = Predicate(fact.predicate, action.parameters)
         initial += [*never, *late]
-        actions[action.name] = _add_bars(action, never=bool(never), late=bool(late), counted=bool(not_first))
+        barred = _add_bars(action, never=bool(never), late=bool(late))
+        actions[action.name] = _note_begin(barred, early=early) if not_first else barred
     if not_first:
         predicates[BEGUN.predicate] = Predicate(BEGUN.predicate)
     plain_domain = replace(domain, actions=actions, predicates=predicates)
@@ -51,12 +55,19 @@ def _ban_facts(prefix: str, action: Action, banned: Collection[Atom]) -> list[At
     return [Atom(f"{prefix}-{action.name}", each.args) for each in banned if each.predicate == action.name]
 
 
-def _add_bars(action: Action, *, never: bool, late: bool, counted: bool) -> Action:
+def _add_bars(action: Action, *, never: bool, late: bool) -> Action:
     arguments = tuple([parameter.name for parameter in action.parameters])
     bars: list[Formula] = []
     if never:
         bars.append(Not(Atom(f"@never-{action.name}", arguments)))
     if late:
         bars.append(Or((Not(Atom(f"@late-{action.name}", arguments)), BEGUN)))
-    requires = conjunction([*conjuncts(action.requires), *bars]) if bars else action.requires
-    return replace(action, requires=requires, provides=(*action.provides, BEGUN) if counted else action.provides)
+    return replace(action, requires=conjunction([*conjuncts(action.requires), *bars])) if bars else action
+
+
+def _note_begin(action: Action, *, early: bool) -> Action:
+    """Return `action`, which makes it true that some step was taken; with `early`, at the start of steps that last."""
+    if early and action.duration is not None:
+        start = action.at_start
+        return replace(action, at_start=replace(start, provides=(*start.provides, BEGUN)))
+    return replace(action, provides=(*action.provides, BEGUN))
