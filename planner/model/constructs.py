@@ -107,6 +107,15 @@ REFUSED_BY: Final[Mapping[Service, frozenset[Construct]]] = MappingProxyType(
 """The constructs that each service refuses where nothing else makes them go away before."""
 
 
+REFUSED_IN_TIME: Final[Mapping[Service, frozenset[Construct]]] = MappingProxyType(
+    {Service.UNIFIED_PLANNING: frozenset([*WISHES, Construct.CONSTRAINTS])}
+)
+REFUSED_WITH_TASKS: Final[Mapping[Service, frozenset[Construct]]] = MappingProxyType(
+    {Service.UNIFIED_PLANNING: frozenset(WISHES)}
+)
+"""The constructs that a service takes in sequences for a goal, and refuses in time, or with tasks."""
+
+
 def find_refused(problem: Problem, service: Service) -> list[Construct]:
     """Return the constructs of `problem` that `service` refuses, in the order of `Construct`."""
     return [each for each in Construct if each in REFUSED_BY[service] and has(problem, each)]

@@ -29,7 +29,7 @@ from planner.language.pddl.number_bounds import require_bounds
 from planner.language.pddl.timed_form import asks_for_time
 from planner.limits import Limits
 from planner.model.actions import Action, CostTerm, NumericEffect, When, negated_atoms, positive_atoms
-from planner.model.constructs import CONSTRAINED, Construct, Service, find_refused, way_round
+from planner.model.constructs import CONSTRAINED, REFUSED_WITH_TASKS, Construct, Service, find_refused, has, way_round
 from planner.model.domain import Function, Predicate, amounts_of
 from planner.model.formulas import (
     TRUE,
@@ -196,7 +196,7 @@ def prepare(problem: Problem, limits: Limits) -> tuple[Problem, Names]:
 
     Costs become integers, unless there are other numbers, and budgets numbers. Raises as `to_unified_planning` does.
     """
-    if problem.wishes:
+    if has(problem, *REFUSED_WITH_TASKS[Service.UNIFIED_PLANNING]):
         raise UnsupportedError(f"wishes beside tasks, {WHERE}", way_round(Service.UNIFIED_PLANNING))
     if problem.domain.axioms:
         raise UnsupportedError("derived predicates", "planners that read PDDL and HDDL files may take them")

@@ -22,7 +22,7 @@ from planner.language.pddl.legal_names import Names, Renaming
 from planner.language.pddl.timed_form import compile_time
 from planner.limits import Limits
 from planner.model.actions import DURATION, Action, DurationRange, When, positive_atoms
-from planner.model.constructs import Construct, Service, way_round
+from planner.model.constructs import REFUSED_IN_TIME, Construct, Service, has, way_round
 from planner.model.domain import numeric_effects
 from planner.model.formulas import Arithmetic, Formula, Not, conjuncts, functions_in
 from planner.model.problem import TOTAL_COST, Metric, NumericMetric, Problem, is_numeric
@@ -83,8 +83,9 @@ def write_timed_problem(problem: Problem, environment: Environment | None, limit
     if problem.domain.axioms:
         raise UnsupportedError("derived predicates", "planners that read PDDL files may take them")
     refuse(problem, takes_time=True)
-    if problem.wishes:
-        raise UnsupportedError(f"wishes in a problem in time, {WHERE}", way_round(Service.UNIFIED_PLANNING))
+    refused = next((x for x in Construct if x in REFUSED_IN_TIME[Service.UNIFIED_PLANNING] and has(problem, x)), None)
+    if refused is not None:
+        raise UnsupportedError(f"{refused.value} in a problem in time, {WHERE}", way_round(Service.UNIFIED_PLANNING))
     form = compile_time(compile_away(problem, Construct.BUDGETS), WHERE)
     plain = with_single_costs(with_tables(form.problem, limits))
     if is_numeric(plain):

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from htn.language.declare import Methods
+from htn.model import HtnProblem
 from planner import Domain, Outcome, Status, at_most, candidates, decide, done, lab, solve
 from planner.errors import UnsupportedError
-from planner.model.constructs import REFUSED_BY, Construct, Service, has
+from planner.model.constructs import REFUSED_BY, REFUSED_IN_TIME, REFUSED_WITH_TASKS, Construct, Service, has
 from planner.model.problem import NumericMetric, Problem
 from planner.model.timing import TOTAL_TIME
+from planner.problem_kinds import with_sealed_classical
 from planner.questions.notation import start_whole_in
 from planner.repair.mending import mend
 from planner.repair.patching import patch
 from planner.repair.undoing import undo
+from planner.unified_planning.conversion import to_unified_planning
 from planner.unified_planning.problem_writer import refuse
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "what-takes-what.md"
@@ -131,11 +136,37 @@ def test_a_service_refuses_what_the_table_says(service: Service, construct: Cons
     assert is_refused(service, problem) == bool(others)
 
 
+def add_time(problem: Problem) -> Problem:
+    return replace(problem, metric=NumericMetric(TOTAL_TIME))
+
+
+def add_tasks(problem: Problem) -> HtnProblem:
+    return with_sealed_classical(Methods(problem.domain).problem(tasks=[]), problem)
+
+
+@pytest.mark.parametrize(("add", "table"), [(add_time, REFUSED_IN_TIME), (add_tasks, REFUSED_WITH_TASKS)])
+@pytest.mark.parametrize("construct", [each for each in Construct if each not in REFUSED_BY[Service.UNIFIED_PLANNING]])
+def test_unified_planning_in_time_and_with_tasks(construct: Construct, add: Any, table: Any) -> None:
+    problem = PROBLEMS[construct]()
+    to_unified_planning(problem)
+    refused = construct in table[Service.UNIFIED_PLANNING]
+    with pytest.raises(UnsupportedError, match=r"documents say it") if refused else nullcontext():
+        to_unified_planning(add(problem))
+
+
+def mark(service: Service, construct: Construct) -> str:
+    if construct in REFUSED_BY[service]:
+        return "refused"
+    beside = {"in time": REFUSED_IN_TIME, "with tasks": REFUSED_WITH_TASKS}
+    refused = [words for words, table in beside.items() if construct in table.get(service, ())]
+    return f"taken, but not {' or '.join(refused)}" if refused else "taken"
+
+
 def make_table() -> str:
     """Return the table of the page."""
     lines = ["| | " + " | ".join(each.value for each in SERVICES) + " |", "|---|" + "---|" * len(SERVICES)]
     for construct in Construct:
-        marks = ["refused" if construct in REFUSED_BY[service] else "taken" for service in SERVICES]
+        marks = [mark(service, construct) for service in SERVICES]
         lines.append(f"| {construct.value} | {' | '.join(marks)} |")
     return "\n".join(lines)
 
