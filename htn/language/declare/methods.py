@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from functools import reduce
 from itertools import islice
 from types import FrameType
@@ -24,7 +25,8 @@ from planner.language.declare.fields import CodePlace, Place, find_definition, r
 from planner.language.declare.marks import Condition, Patterns, TypeLike
 from planner.language.declare.model_builder import objects_of
 from planner.language.declare.problem_builder import Facts, GoalLike, ProblemBuilder
-from planner.model import Action, Atom, DomainModel, Metric, Number, Object, Variable
+from planner.model import Action, Atom, DomainModel, Metric, Number, NumericMetric, Object, Variable
+from planner.model.timing import GoalDeadline, TimedEffect
 from planner.problem_kinds import Declarer
 
 _OURS: Final = ("htn.language.declare", "planner.language.declare")
@@ -216,15 +218,22 @@ class Methods(Declarer):
         unknown: Patterns = (),
         likely: Mapping[str | Atom, Number | float | str] | None = None,
         budgets: Mapping[str, Number | str] | None = None,
-        deadline: Number | float | str | None = None,
-        metric: Metric | str = Metric.COST,
+        deadline: Number | float | str | datetime | None = None,
+        timed: Mapping[Any, Any] | Iterable[TimedEffect] | None = None,
+        windows: Mapping[str | Atom, Any] | None = None,
+        due: Mapping[Any, Any] | Iterable[GoalDeadline] | None = None,
+        capacity: Mapping[str, Number | str] | None = None,
+        starts_at: str | datetime | None = None,
+        objective: str | None = None,
+        metric: Metric | NumericMetric | str = Metric.COST,
         resolution: Number | float | str | None = None,
     ) -> HtnProblem:
         """Return a problem of this domain: `tasks` to be done, and a `goal` to hold then, if there is one.
 
         Tasks are written as the subtasks of a method; `parameters` are variables in them, for which any objects will
         do that keep the `constraints`: conditions on them, among which may stand those on the way (`always(…)`, …).
-        All else is as in `Domain.problem`, whose default `resolution` holds here, too.
+        All else is as in `Domain.problem`, whose default `resolution` holds here, too: `timed`, `windows`, `due`,
+        `capacity` and `objective="makespan"` ask for plans in time, whose steps keep the order of the tasks.
         """
         place = find_caller()
         self._classical(place)
@@ -245,6 +254,12 @@ class Methods(Declarer):
             constraints=on_the_way,
             budgets=budgets,
             deadline=deadline,
+            timed=timed,
+            windows=windows,
+            due=due,
+            capacity=capacity,
+            starts_at=starts_at,
+            objective=objective,
             metric=metric,
             resolution=rounded,
             entities=entities,
