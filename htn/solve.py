@@ -19,7 +19,6 @@ from planner.limits import LimitReached, Limits
 from planner.model.constructs import CONSTRAINED, Construct, Service, has
 from planner.model.domain import may_find_out
 from planner.model.formulas import TRUE
-from planner.model.problem import NumericMetric
 from planner.options import Solve, SolveOptions
 from planner.plan import Result, Status, unsupported_result
 from planner.portfolio.incumbent import refuse_constructs, refuse_plain, weaken_to_intended
@@ -167,8 +166,6 @@ def refuse_beside_numbers(problem: HtnProblem, options: SolveOptions, *_: object
     refused = {
         "depth-first search": options.search == "depth-first",
         Construct.CREATION.value: has(classical, Construct.CREATION),
-        f"soft goals beside the metric '{classical.metric}'": isinstance(classical.metric, NumericMetric)
-        and bool(classical.goal.soft),
     }
     found = next((what for what, there in refused.items() if there), None)
     return None if found is None else unsupported_result(f"{found} in a hierarchical problem with numbers")

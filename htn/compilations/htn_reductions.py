@@ -20,7 +20,7 @@ from planner.compilations.budgets import budget_spending
 from planner.compilations.creation_rounds import Creation, CreationRounds, creations_of, rule_sizes
 from planner.compilations.driver import Driver
 from planner.compilations.passes import compile_away as compile_from_classical
-from planner.compilations.soft_goals import forgo_name, grant_name, say_of_wishes
+from planner.compilations.soft_goals import add_to_metric, forgo_name, grant_name, say_of_wishes
 from planner.lightweight import Final, replace
 from planner.model import Action, Atom, Goal, Metric, NumericMetric, Problem, TypeHierarchy
 from planner.model.constructs import CONSTRAINED, Construct
@@ -45,7 +45,7 @@ def compile_wishes(problem: HtnProblem) -> Compiled:
     """Compile to a problem without soft goals and without constraints.
 
     Actions whose names begin with `@`, one for each wish, follow the steps of a plan; mapping back removes them. In a
-    cheapest plan they cost the utilities of the wishes that the plan forgoes.
+    cheapest plan they cost the utilities of the wishes that the plan forgoes, or add them to a metric of numbers.
     """
     plain = compile_away(problem, *CONSTRAINED)
     wishes = plain.classical.goal.soft
@@ -59,9 +59,12 @@ def compile_wishes(problem: HtnProblem) -> Compiled:
             special[action.name] = action
             methods[action.name] = Method(action.name, Atom(name), network=Network((Subtask(Atom(action.name)),)))
     actions = {each.name: _unit_cost(each, classical.metric) for each in classical.domain.actions.values()} | special
-    classical = replace(
-        classical, domain=replace(classical.domain, actions=actions), goal=Goal(classical.goal.hard), metric=Metric.COST
-    )
+    metric = classical.metric
+    classical = replace(classical, domain=replace(classical.domain, actions=actions), goal=Goal(classical.goal.hard))
+    if isinstance(metric, NumericMetric):
+        classical = add_to_metric(classical, special.values(), metric)
+    else:
+        classical = replace(classical, metric=Metric.COST)
     domain = HtnDomain(
         classical.domain, {**plain.domain.tasks, **tasks}, {**plain.domain.methods, **methods}, plain.domain.inferred
     )

@@ -136,7 +136,7 @@ def compile_wishes(problem: Problem, *, whole: bool = False) -> Compiled:
     end = as_pointer_move(Action(END, requires=hard), END, 0, 1, 0)
     special = [end, *make_wish_actions([wish.condition for wish in soft], [wish.utility for wish in soft], 1)]
     found = add_stages(plain, special, hard, 1 + len(soft), first_only=True)
-    found = _add_to_metric(found, special, plain.metric) if isinstance(plain.metric, NumericMetric) else found
+    found = add_to_metric(found, special, plain.metric) if isinstance(plain.metric, NumericMetric) else found
     compiled = found if problem.deadline is None else keep_items_busy(found, problem)
     return Compiled(
         compiled,
@@ -149,7 +149,7 @@ FORGONE: Final = Atom("@forgone")
 """The sum of the utilities of forgone wishes, which is added to a metric of numbers."""
 
 
-def _add_to_metric(problem: Problem, special: Iterable[Action], metric: NumericMetric) -> Problem:
+def add_to_metric(problem: Problem, special: Iterable[Action], metric: NumericMetric) -> Problem:
     """Return `problem` with `metric`, to which the costs of `special` actions are added."""
     domain = problem.domain
     charged = {
