@@ -32,7 +32,7 @@ from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits, never
 from planner.model import TRUE, Action, Atom, Goal, Number, Problem, is_temporal
 from planner.model.arithmetic import as_number, exact_value
-from planner.model.constructs import CONSTRAINED, Construct, Service, has, name_refused
+from planner.model.constructs import CONSTRAINED, Construct, Service, has, name_refused, way_round
 from planner.model.domain import numeric_fluents
 from planner.model.problem import Metric, counts_makespan_alone
 from planner.options import Solve, SolveOptions
@@ -120,7 +120,7 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
         return None
     refused = name_refused(problem.classical, Service.TASK_TIME)
     if refused:
-        return unsupported_result(f"{refused[0]} in a problem with tasks in time")
+        return unsupported_result(f"{refused[0]} in a problem with tasks in time", way_round(Service.TASK_TIME))
     if not has(problem.classical, Construct.SOFT_GOALS, Construct.BUDGETS, *CONSTRAINED):
         return _plan_sequences(problem, options, answer)
     from htn.compilations.parts_in_time import plan_parts_in_time

@@ -129,6 +129,7 @@ def name_refused(problem: Problem, service: Service) -> list[str]:
 _WAYS: Final[Mapping[Service, str]] = MappingProxyType(
     {
         Service.QUESTIONS: "'applicable' and 'progress' take them; a `state` (what holds) settles the unknown",
+        Service.TASK_TIME: "declare the objects, each with a fact such as 'unused(t)' that its step requires and ends",
         Service.GROUND: "solve(…) takes them, one by one",
         Service.UNIFIED_PLANNING: "solve(…) takes it, and YAML and JSON documents say it (--to yaml)",
     }

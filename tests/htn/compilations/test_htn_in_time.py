@@ -8,11 +8,12 @@ import pytest
 
 from htn.compilations.htn_in_time import UNPROVED, bound_time_of_tasks
 from htn.language import hddl
+from htn.language.declare import Methods
 from htn.language.plan_drawing import draw_tree
 from htn.language.plan_text import plan_from_text, write_plan
 from htn.model import HtnDomain, HtnProblem, Method, Network, Subtask, Task, sequence
 from htn.problem_kind import validate
-from planner import Plan, Status, read_documents, solve
+from planner import Domain, Plan, Status, read_documents, solve
 from planner.errors import UnsupportedError
 from planner.language.pddl import parse_domain, parse_problem
 from planner.lightweight import replace
@@ -245,3 +246,30 @@ def test_a_task_that_never_ends_has_no_bound_that_is_told() -> None:
     result = solve(problem, time_limit=30)
     assert not result.has_plan
     assert "every plan takes" not in result.reason
+
+
+def declare_press(*, creates):
+    domain = Domain("press", types=["page"])
+    if creates:
+        domain.action("write", creates={"new": "page"}, provides=["written(new)"], duration=2)
+    else:
+        requires = {"requires": ["unused(new)"], "provides": ["written(new)", "not unused(new)"]}
+        domain.action("write", {"new": "page"}, duration=2, **requires)
+    domain.action("print", {"page": "page"}, requires=["written(page)"], provides=["printed"], duration=1)
+    how = Methods(domain)
+    how.task("publish")
+    how.method("once", {"page": "page"}, task="publish", subtasks=["write(page)", "print(page)"])
+    return how
+
+
+@pytest.mark.parametrize("more", [{"deadline": 9}, {"objective": "makespan"}])
+def test_the_way_round_the_refusal_of_created_objects_in_time_works(more):
+    found = solve(declare_press(creates=True).problem(tasks=["publish"], **more))
+    assert found.status is Status.UNSUPPORTED
+    assert "unused(t)" in found.reason
+    assert solve(declare_press(creates=True).problem(tasks=["publish"])).has_plan
+    given = {"objects": {"p1": "page"}, "initial": ["unused(p1)"]}
+    problem = declare_press(creates=False).problem(tasks=["publish"], **given, **more)
+    plan = solve(problem, time_limit=10).expect_plan()
+    assert [step.action for step in plan.steps] == ["write", "print"]
+    assert validate(problem, plan).valid
