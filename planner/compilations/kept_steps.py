@@ -21,7 +21,7 @@ from planner.compilations.lifted_regression import conjoin
 from planner.lightweight import Final, replace
 from planner.model.actions import Action, When
 from planner.model.domain import Predicate
-from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, conjunction, conjuncts
+from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, Or, conjunction, conjuncts
 from planner.model.problem import Goal, Problem, is_temporal, seal
 
 KEPT: Final = "@kept"
@@ -131,6 +131,26 @@ def end_with_steps(problem: Problem, steps: Sequence[Atom]) -> Problem:
         for name, action in domain.actions.items()
         for found in [_list_endings(action, steps, facts)]
     }
+    return _demand(problem, actions, facts, facts[-1:])
+
+
+def begin_with_steps(problem: Problem, steps: Sequence[Atom]) -> Problem:
+    """Return `problem`, whose plans must begin with `steps`, in their order; in time, by their starts."""
+    if not steps:
+        return problem
+    facts = [Atom(f"{KEPT}-first-{place}") for place in range(len(steps))]
+    begun: list[Formula] = [TRUE, *facts]
+    actions = {}
+    for name, action in problem.domain.actions.items():
+        ways: list[_Effect] = [
+            (step, conjoin([before, Not(fact)]), (fact,))
+            for step, before, fact in zip(steps, begun, facts, strict=False)
+            if step.predicate == name
+        ]
+        mine = [conjoin([_cover(step, action), before]) for step, before, _ in ways]
+        free = conjunction([*conjuncts(action.requires), Or((facts[-1], *mine))])
+        early = is_temporal(problem) or problem.deadline is not None
+        actions[name] = _extend(replace(action, requires=free), {name: ways}, early=early)
     return _demand(problem, actions, facts, facts[-1:])
 
 

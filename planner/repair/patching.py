@@ -172,7 +172,8 @@ def patch(
 
     In time, under tasks or with wishes, the patch is a plan of `solve`: what it is charged takes the place of the cost,
     steps are in the order of their starts, and of patches with the same objective, any may be returned. Of a problem
-    with tasks, the network is what is still to be done (see `htn.repair.remaining_problem`).
+    with tasks, the network is what is still to be done (see `htn.repair.remaining_problem`), `fixed` steps included:
+    they are the first steps of `plan`, whose decomposition needs them, and must be applicable.
 
     Raises `InputError` for an invalid weight or limit, `PlanError` for fixed steps that do not fit the problem.
     """
@@ -196,14 +197,17 @@ def patch(
 
 def _patch_by_solving(problem: AnyProblem, remaining: Sequence[Step], limits: Limits, options: dict[str, Any]) -> Patch:
     """Patch a problem of any kind by plans of `solve`."""
-    from planner.repair.solved_patches import patch_by_solving, start_after
+    from planner.repair.solved_patches import patch_by_solving, patch_running_tasks, start_after
 
+    bans = {name: actions_of(options[name]) for name in ("forbidden", "not_first")}
     try:
+        if options["fixed"] and not isinstance(problem, Problem):
+            found = patch_running_tasks(problem, options["fixed"], remaining, limits, weight=options["weight"], **bans)
+            return _weaken(problem.classical, found)
         now = start_after(problem, options["fixed"], remaining, _apply_known)
     except UnsupportedError as error:
         refused = unsupported_result(error.construct, error.hint)
         return Patch(refused.status, refused.stopped_by, reason=refused.reason)
-    bans = {name: actions_of(options[name]) for name in ("forbidden", "not_first")}
     found = patch_by_solving(now, remaining, limits, weight=options["weight"], **bans)
     return _weaken(classical_of(problem), found)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from planner.compilations.kept_steps import end_with_steps, keep_steps
+from planner.compilations.kept_steps import begin_with_steps, end_with_steps, keep_steps
 from planner.compilations.passes import compile_away
 from planner.compilations.unlisted_objects import qualify_by_findings
 from planner.errors import PlanError, UnsupportedError
@@ -22,7 +22,7 @@ from planner.model.domain import creates_objects
 from planner.model.problem import is_temporal
 from planner.options import SolveOptions
 from planner.plan import Plan, Result, Status, Step, StoppedBy, exact_sum
-from planner.problem_kinds import AnyProblem, classical_of, is_other_problem, with_sealed_classical
+from planner.problem_kinds import AnyProblem, classical_of, with_sealed_classical
 from planner.repair.keeping_steps import find_misfits, forbid_steps, make_patterns, order_starts
 from planner.repair.patch_reductions import count_common_suffix, rank, subtract_costs
 from planner.repair.repair_search import add_spare_objects
@@ -48,27 +48,33 @@ def start_after(
 ) -> Any:
     """Return the problem of any kind after the steps `fixed`, whose effects `apply` applies to a classical problem.
 
-    Raises `UnsupportedError` where these are more than facts: of a problem in time with unknown facts, budgets or
-    constraints, and of tasks that create objects. Raises `PlanError` for steps that do not fit the problem.
+    Raises `UnsupportedError` where these are more than facts: of a problem in time with unknown facts, budgets,
+    constraints or created objects. Raises `PlanError` for steps that do not fit the problem.
     """
     classical = classical_of(problem)
     if not fixed:
         return problem
-    wrong = find_misfits(classical, fixed)
-    if wrong:
-        place, why = next(iter(wrong.items()))
-        raise PlanError(f"{fixed[place]} cannot be running: {why}")
-    way = "state the facts after them as the initial state"
+    _check_running(classical, fixed)
     if creates_objects(classical.domain):
-        if is_temporal(classical) or is_other_problem(problem):
-            raise UnsupportedError("steps that are running, where actions create objects in time or under tasks", way)
+        if is_temporal(classical):
+            raise UnsupportedError("steps that are running, where actions create objects in time", _AFTER)
         classical = problem = add_spare_objects(classical, (*fixed, *remaining))
     if not is_temporal(classical):
         now = apply(compile_away(classical, *CONSTRAINED), fixed)
         return with_sealed_classical(problem, subtract_costs(now, fixed))
     if has(classical, Construct.UNKNOWN, Construct.BUDGETS, *CONSTRAINED):
-        raise UnsupportedError("steps that are running, beside unknown facts, budgets or constraints in time", way)
+        raise UnsupportedError("steps that are running, beside unknown facts, budgets or constraints in time", _AFTER)
     return with_sealed_classical(problem, _apply_in_time(classical, fixed))
+
+
+_AFTER: Final = "state the facts after them as the initial state"
+"""The way round refusals of steps that are running."""
+
+
+def _check_running(problem: Problem, fixed: Sequence[Step]) -> None:
+    """Raise `PlanError` if one of the steps `fixed` does not fit `problem`."""
+    for place, why in find_misfits(problem, fixed).items():
+        raise PlanError(f"{fixed[place]} cannot be running: {why}")
 
 
 def _apply_in_time(problem: Problem, fixed: Sequence[Step]) -> Problem:
@@ -103,14 +109,62 @@ def patch_by_solving(
     return _Search(problem, forbid_steps(problem, forbidden, not_first), remaining, weight, limits).run()
 
 
+def patch_running_tasks(
+    problem: AnyProblem,
+    fixed: Sequence[Step],
+    remaining: Sequence[Step],
+    limits: Limits,
+    *,
+    weight: Number,
+    forbidden: Collection[Atom],
+    not_first: Collection[Atom],
+) -> Patch:
+    """Return the patch for `problem`, of tasks, whose plan begins with the steps `fixed`, which are running.
+
+    They are no part of the patch, but of its `plan`, as they decompose tasks of the network. Raises `PlanError` for
+    steps that do not fit the problem, and `UnsupportedError` beside `not_first` and where steps create objects.
+    """
+    classical = classical_of(problem)
+    _check_running(classical, fixed)
+    if creates_objects(classical.domain) or not_first:
+        what = "actions create objects" if creates_objects(classical.domain) else "others are not to come first"
+        raise UnsupportedError(f"steps that are running under tasks, where {what}", _AFTER)
+    asked = forbid_steps(problem, forbidden)
+    begun = begin_with_steps(classical_of(asked), make_patterns(classical, fixed))
+    found: Patch = _Search(
+        problem, with_sealed_classical(asked, begun), remaining, weight, limits, begun=len(fixed)
+    ).run()
+    if found.steps is None or found.cost is None or found.objective is None:
+        reason = "no plan begins with the steps that are running" if found.status is Status.UNSOLVABLE else found.reason
+        return replace(found, reason=reason)
+    spent = exact_sum([step.cost for step in found.steps[: len(fixed)]])
+    return replace(
+        found,
+        steps=found.steps[len(fixed) :],
+        new=found.new - len(fixed),
+        cost=exact_sum([found.cost, -spent]),
+        objective=exact_sum([found.objective, -spent]),
+        lower_bound=None if found.lower_bound is None else exact_sum([found.lower_bound, -spent]),
+    )
+
+
 class _Search:
     """The search for the best patch of `problem`; plans are those of `asked`, where some steps may be forbidden."""
 
     def __init__(
-        self, problem: Any, asked: AnyProblem, remaining: Sequence[Step], weight: Number, limits: Limits
+        self,
+        problem: Any,
+        asked: AnyProblem,
+        remaining: Sequence[Step],
+        weight: Number,
+        limits: Limits,
+        *,
+        begun: int = 0,
     ) -> None:
         self._problem, self._asked, self._weight, self._limits = problem, asked, weight, limits
         self._remaining = remaining
+        self._begun = begun
+        """How many steps of each plan are running, and are neither kept nor new."""
         classical = classical_of(problem)
         wrong = find_misfits(classical, remaining)
         self._first = max(wrong, default=-1) + 1
@@ -155,7 +209,7 @@ class _Search:
         verdict = validate(self._problem, plan)
         if not verdict.valid:
             raise RuntimeError(f"internal error: a patch was found that does not work: {verdict.reason}")
-        kept = count_common_suffix(plan.steps, self._remaining)
+        kept = count_common_suffix(plan.steps[self._begun :], self._remaining)
         dropped, new = len(self._remaining) - kept, len(plan.steps) - kept
         objective = exact_sum([plan.charge, self._weight * dropped])
         counts = (plan.steps, new, kept, dropped, plan.cost, objective)
