@@ -121,7 +121,7 @@ def test_after_a_search_that_ran_out_of_time_any_plan_is_asked_for(monkeypatch):
     monkeypatch.setattr(import_module("planner.solve"), "answer", answer)
     found = mend(PROBLEM, STEPS[::-1], time_limit=100)
     assert (found.status, found.stopped_by) == (Status.UNKNOWN, StoppedBy.TIME)
-    assert asked == [True, False]
+    assert asked[:2] == [True, False]
 
 
 def test_marks_are_no_more_than_can_be_compiled_in_the_time():
