@@ -9,7 +9,6 @@ cost of all other plans. The relaxation can prove that there is no plan with any
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
@@ -20,7 +19,7 @@ from planner.compilations.placeholder_pools import PooledProblem, Pools, number_
 from planner.compilations.pool_selection import relax_creation
 from planner.grounding.allowances import with_allowances
 from planner.lightweight import Any, Final, dataclass, replace
-from planner.limits import LimitReached, Limits, read_clock
+from planner.limits import LimitReached, Limits, Stop, read_clock
 from planner.model.actions import Action
 from planner.model.domain import TypeHierarchy, creates_objects
 from planner.model.formulas import Atom, Exists, Forall, Formula, Number, Or, Variable, walk
@@ -271,7 +270,7 @@ class CreationRounds:
         free = self.without_budgets(self.add_placeholders(self.steps))
         if free is None:
             return None
-        return self._search(free, ANY_PLAN, _Turn(self.limits.cancel, self._time_share(steps, most))).has_plan or None
+        return self._search(free, ANY_PLAN, _Turn(self._time_share(steps, most))).has_plan or None
 
     def _is_final(self, found: Result) -> bool:
         """Return whether further rounds cannot improve the answer, or are not wanted."""
@@ -299,7 +298,7 @@ class CreationRounds:
             number = steps if enough is None else min(steps, enough)
             self.steps[each.kind] = max(self.steps.get(each.kind, 0), number)
         self._beyond = min((each.bound_beyond(self.steps[each.kind]) for each in self._creations), default=None)
-        turn = _Turn(self.limits.cancel, self._time_share(steps, most), goes_on=self._suffices)
+        turn = _Turn(self._time_share(steps, most), goes_on=self._suffices)
 
         def report(progress: Progress) -> None:
             self._update(progress.plan, progress.lower_bound)
@@ -314,12 +313,12 @@ class CreationRounds:
         self._update(found.plan, found.lower_bound if best is None else best.charge)
         if found.status is Status.UNSOLVABLE:
             self._update(None, self._beyond)
-        late = turn.is_over and found.stopped_by is StoppedBy.CANCELLED
+        late = turn.is_over() and found.stopped_by is StoppedBy.CANCELLED
         return replace(found, stopped_by=StoppedBy.TIME) if late else found
 
     def _search(self, expanded: Any, options: SolveOptions, turn: _Turn) -> Result:
         began = self.limits.elapsed
-        found = self._solve(expanded, options.within(self.limits, cancel=turn))
+        found = self._solve(expanded, options.within(self.limits, cancel=Stop(self.limits.cancel, turn.is_over)))
         self._recorder.take_turns(found.history, began)
         self._spent = _add_statistics(self._spent, found.statistics)
         return found
@@ -327,7 +326,7 @@ class CreationRounds:
     def search_any(self, expanded: Any, steps: Mapping[str, int]) -> Result:
         """Search for any plan of a problem with placeholders for so many creating steps, within the time of a round."""
         most = max(steps.values(), default=1)
-        return self._search(expanded, ANY_PLAN, _Turn(self.limits.cancel, self._time_share(most, MOST_STEPS)))
+        return self._search(expanded, ANY_PLAN, _Turn(self._time_share(most, MOST_STEPS)))
 
     def _time_share(self, steps: int, most: int) -> float | None:
         """Return the seconds that a round may take before there is a plan; None if it is the last."""
@@ -469,23 +468,16 @@ class ClassicalRounds(CreationRounds):
         return found.status is Status.UNSOLVABLE
 
 
-class _Turn(threading.Event):
-    """Cancels a round after its `seconds`, unless it `goes_on`, or when `outer` is set."""
+class _Turn:
+    """Ends a round after its `seconds`, unless it `goes_on`."""
 
-    def __init__(self, outer: threading.Event | None, seconds: float | None, *, goes_on: bool = False) -> None:
-        super().__init__()
-        self._outer = outer
+    def __init__(self, seconds: float | None, *, goes_on: bool = False) -> None:
         self._end = None if seconds is None else read_clock() + seconds
         self.goes_on = goes_on
 
-    @property
     def is_over(self) -> bool:
-        """Whether the clock ended the round."""
+        """Return whether the clock ended the round."""
         return not self.goes_on and self._end is not None and read_clock() > self._end
-
-    def is_set(self) -> bool:
-        """Return whether the search is to end."""
-        return self.is_over or (self._outer is not None and self._outer.is_set())
 
 
 def _add_statistics(before: Statistics, latest: Statistics) -> Statistics:

@@ -6,11 +6,9 @@ the bounds that are claimed to hold for all plans. The status follows from both.
 
 from __future__ import annotations
 
-import threading
-
 from planner.compilations import Compiled
 from planner.lightweight import Any, replace
-from planner.limits import Limits
+from planner.limits import Limits, Stop
 from planner.model.formulas import Number
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact_sum
@@ -69,7 +67,7 @@ class Driver:
 
         began = self.limits.elapsed
         limits = limits or self.limits
-        cancel = _Proved(self, limits.cancel) if until_proved else limits.cancel
+        cancel = Stop(limits.cancel, lambda: self.is_optimal) if until_proved else limits.cancel
         options = self.options.within(limits, on_progress=report, cancel=cancel)
         found = self._solve(compiled.problem, options)
         self._recorder.take_turns(found.history, began)
@@ -118,15 +116,3 @@ class Driver:
         """Return `answer`, about the problem, with the best plan, the bound and the history."""
         answer = replace(answer, plan=self.plan, lower_bound=self.bound)
         return self._recorder.finish(self.limits.elapsed, answer)
-
-
-class _Proved(threading.Event):
-    """Set when the best plan of `driver` is proved, or when `outer` is set."""
-
-    def __init__(self, driver: Driver, outer: threading.Event | None) -> None:
-        super().__init__()
-        self._driver, self._outer = driver, outer
-
-    def is_set(self) -> bool:
-        """Return whether the search is to end."""
-        return self._driver.is_optimal or (self._outer is not None and self._outer.is_set())
