@@ -16,7 +16,7 @@ from planner.errors import PlanError
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import Action
-from planner.model.formulas import TRUE, Formula, conjunction, conjuncts, substitute
+from planner.model.formulas import TRUE, Formula, conjuncts, substitute, with_conjuncts
 from planner.partial_order.causal_links import Order, Steps, draw_order, find_order, members
 from planner.partial_order.supposed import suppose
 from planner.plan import Plan, Step
@@ -139,7 +139,7 @@ def _list_events(sweep: Sweep, frames: dict[int, Frame], plan: Plan) -> Iterator
 
 def _condition_of(frame: Frame) -> Formula:
     method = frame.method
-    return conjunction([*conjuncts(method.precondition), *conjuncts(method.network.constraints)])
+    return with_conjuncts(method.precondition, *conjuncts(method.network.constraints))
 
 
 def _make_test(frame: Frame, sweep: Sweep) -> Action:

@@ -59,6 +59,7 @@ from planner.model.formulas import (
     comparisons_in,
     conjunction,
     conjuncts,
+    with_conjuncts,
 )
 from planner.model.problem import Goal, Metric, Problem, SoftGoal
 from planner.model.timing import TimedEffect
@@ -101,7 +102,7 @@ def grant(problem: Problem, wishes: Collection[SoftGoal | Constraint]) -> Proble
     goals = [each.condition for each in wishes if isinstance(each, SoftGoal)]
     kept = [replace(each, utility=None) for each in wishes if isinstance(each, Constraint)]
     hard = [each for each in problem.constraints if each.utility is None]
-    goal = Goal(conjunction([*conjuncts(problem.goal.hard), *goals]))
+    goal = Goal(with_conjuncts(problem.goal.hard, *goals))
     return replace(problem, goal=goal, constraints=(*hard, *kept), seal=())
 
 
@@ -238,7 +239,7 @@ class _Added:
         """Return `moment` with what is added."""
         return replace(
             moment,
-            requires=conjunction([*conjuncts(moment.requires), *conjuncts(self.needs)]),
+            requires=with_conjuncts(moment.requires, *conjuncts(self.needs)),
             provides=(*moment.provides, *self.provides),
             when=(*moment.when, *self.branches),
             numbers=(*moment.numbers, *self.certain),

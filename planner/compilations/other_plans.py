@@ -34,8 +34,8 @@ from planner.model.formulas import (
     Not,
     Term,
     atoms_in,
-    conjunction,
     conjuncts,
+    with_conjuncts,
 )
 from planner.model.problem import Goal, Problem, SoftGoal, is_temporal, seal_like
 from planner.plan import Plan, Step
@@ -156,7 +156,7 @@ def _add_marks(problem: Problem, marks: Sequence[_Mark], goal: Formula) -> Probl
         },
         functions={**domain.functions, **functions},
     )
-    hard = conjunction([*conjuncts(problem.goal.hard), *conjuncts(goal)])
+    hard = with_conjuncts(problem.goal.hard, *conjuncts(goal))
     values = {**problem.values, **{Atom(name): 0 for name in functions}}
     return seal_like(replace(problem, domain=changed, goal=Goal(hard, problem.goal.soft), values=values), problem)
 

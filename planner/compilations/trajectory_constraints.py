@@ -48,6 +48,7 @@ from planner.model.formulas import (
     Number,
     Or,
     Term,
+    with_conjuncts,
 )
 from planner.model.problem import Goal, Problem, SoftGoal
 
@@ -451,9 +452,7 @@ def compile_constraints(
         plain,
         domain=replace(plain.domain, actions=actions, predicates={**plain.domain.predicates, **predicates}),
         initial=(*plain.initial, *initial),
-        goal=Goal(
-            formulas.conjunction([*formulas.conjuncts(goal.hard), *hard]) if hard else goal.hard, (*goal.soft, *wishes)
-        ),
+        goal=Goal(with_conjuncts(goal.hard, *hard) if hard else goal.hard, (*goal.soft, *wishes)),
         constraints=tuple([each for each in plain.constraints if not soft and each.utility is not None]),
     )
 
@@ -540,7 +539,7 @@ def _constrain_action(action: Action, parts: Sequence[_Share], possible: set[Ato
         return action
     return replace(
         action,
-        requires=formulas.conjunction([*formulas.conjuncts(action.requires), *needs]) if needs else action.requires,
+        requires=with_conjuncts(action.requires, *needs) if needs else action.requires,
         provides=tuple(dict.fromkeys([*action.provides, *always])),
         when=(*action.when, *[when for when in effects if when.requires not in (TRUE, FALSE)]),
     )

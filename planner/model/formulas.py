@@ -366,6 +366,11 @@ def conjunction(parts: Iterable[Formula]) -> Formula:
     return found[0] if len(found) == 1 else And(found)
 
 
+def with_conjuncts(formula: Formula, *parts: Formula) -> Formula:
+    """Return the conjunction of `formula` and `parts`, with the conjuncts of `formula` beside them."""
+    return conjunction([*conjuncts(formula), *parts])
+
+
 LIMIT: Final = 10**18
 """Numbers stay below this, so that sums of costs fit into 64 bits."""
 DIGITS: Final = 28

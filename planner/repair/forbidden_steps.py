@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from planner.lightweight import Final, replace
 from planner.model import Action, Atom, Formula, Not, Or, Predicate, Problem
-from planner.model.formulas import conjunction, conjuncts
+from planner.model.formulas import with_conjuncts
 from planner.model.problem import seal
 from planner.plan import Step
 
@@ -58,5 +58,5 @@ def _add_bars(action: Action, *, never: bool, late: bool, counted: bool) -> Acti
         bars.append(Not(Atom(f"@never-{action.name}", arguments)))
     if late:
         bars.append(Or((Not(Atom(f"@late-{action.name}", arguments)), BEGUN)))
-    requires = conjunction([*conjuncts(action.requires), *bars]) if bars else action.requires
+    requires = with_conjuncts(action.requires, *bars) if bars else action.requires
     return replace(action, requires=requires, provides=(*action.provides, BEGUN) if counted else action.provides)

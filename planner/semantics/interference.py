@@ -33,6 +33,7 @@ from planner.model.formulas import (
     conjuncts,
     functions_in,
     literals_in,
+    with_conjuncts,
 )
 from planner.model.problem import Problem
 from planner.semantics.changes_to_come import (
@@ -345,7 +346,7 @@ def _untyped(size: int, first: int = 0) -> tuple[Variable, ...]:
 
 def _under(when: When, also: Formula, need: Formula) -> Formula:
     """Return that `need` holds wherever the effect `when` happens and `also` holds."""
-    condition = conjunction([*conjuncts(when.requires), *conjuncts(also)])
+    condition = with_conjuncts(when.requires, *conjuncts(also))
     needed = need if condition == TRUE else Imply(condition, need)
     return Forall(when.variables, needed) if when.variables else needed
 
