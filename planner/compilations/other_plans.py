@@ -51,7 +51,7 @@ def count_steps(problem: Problem, steps: Sequence[Step]) -> Counter[Atom]:
     """Return how often each step is taken, with its given arguments; created objects have no names there."""
     known = {each.name for each in problem.all_objects}
     actions = problem.domain.actions
-    given = [(step.action, step.arguments[: len(actions[step.action].parameters)]) for step in steps]
+    given = [(step.action, actions[step.action].declared_arguments(step.arguments)) for step in steps]
     return Counter([Atom(name, tuple([arg if arg in known else CREATED for arg in args])) for name, args in given])
 
 

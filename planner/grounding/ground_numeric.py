@@ -119,7 +119,7 @@ def set_costs(actions: Iterable[RawAction], problem: Problem) -> None:
     """Set the declared costs of `actions`."""
     functions = {name: make_cost_function(action, problem) for name, action in problem.domain.actions.items()}
     for action in actions:
-        action.cost = functions[action.action.name](action.arguments[: len(action.action.parameters)])
+        action.cost = functions[action.action.name](action.action.declared_arguments(action.arguments))
 
 
 def remove_constants(task: RawTask, meaning: NumericMeaning, limits: Limits) -> Formula | None:

@@ -55,10 +55,10 @@ def start_in(problem: AnyProblem, state: AnyState | None) -> Problem:
     """
     found = put_state(classical_of(resolve_problem(problem)), state)
     found = for_steps(found, (), spare=1)
-    return take_in_turn(found)
+    return without_times(found)
 
 
-def take_in_turn(problem: Problem) -> Problem:
+def without_times(problem: Problem) -> Problem:
     """Return `problem`, which may be in time, with steps taken one after another. Raises `UnsupportedError`."""
     return compile_sequential(problem, by_costs=True) if is_temporal(problem) else problem
 

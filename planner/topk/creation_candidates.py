@@ -140,8 +140,9 @@ def identify_plan(plan: Plan, problem: Problem, *, ordered: bool) -> Hashable:
 
 
 def _find_created(steps: Sequence[Step], problem: Problem) -> list[str]:
-    declared = {name: len(action.parameters) for name, action in problem.domain.actions.items() if action.creates}
-    return [name for step in steps if step.action in declared for name in step.arguments[declared[step.action] :]]
+    actions = problem.domain.actions
+    created = [(actions[step.action], step) for step in steps if step.action in actions]
+    return [name for action, step in created for name in action.created_arguments(step.arguments)]
 
 
 def _describe_uses(steps: Sequence[Step], created: Sequence[str]) -> dict[str, int]:

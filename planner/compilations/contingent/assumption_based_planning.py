@@ -126,13 +126,13 @@ def _frame_of(problem: Problem, asked: Translation) -> Frame:
         lambda made: made.problem,
         restore,
         lambda plan: check_steps(problem, plan),
-        take_in_turn,
+        sequence_supposing,
         is_early=find_constraint_on_unknown(problem) is not None,
         is_exact=is_exact(asked),
     )
 
 
-def take_in_turn(made: Supposing) -> Problem | None:
+def sequence_supposing(made: Supposing) -> Problem | None:
     """Return the problem without time whose plans are sequences of steps of `made`; None where there is none.
 
     Steps cost their durations, or what they cost where that alone counts; suppositions cost their prices.
