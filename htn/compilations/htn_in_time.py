@@ -187,15 +187,19 @@ def _bound_without_tasks(
 
     The search takes as long as all before it, and a second at least.
     """
-    from planner.solve import answer
-
     if problem.classical.goal.hard == TRUE:
         return bound
-    part = limits.part(max(1.0, limits.elapsed))
-    plain = options.within(part, search=None, heuristic=None, engine=None, on_progress=None)
-    found = answer(problem.classical, plain)
+    found = solve_without_tasks(problem, options, limits.part(max(1.0, limits.elapsed)))
     bounds = [each for each in (bound, found.lower_bound) if each is not None]
     return max(bounds, default=None)
+
+
+def solve_without_tasks(problem: HtnProblem, options: SolveOptions, limits: Limits) -> Result:
+    """Return the answer for the goal of `problem`, whatever tasks it is for, with the best searches for it."""
+    from planner.solve import answer
+
+    plain = options.within(limits, search=None, heuristic=None, engine=None, on_progress=None)
+    return answer(problem.classical, plain)
 
 
 def _are_all_plans(problem: HtnProblem) -> bool:
