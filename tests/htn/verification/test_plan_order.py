@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.random_hierarchies import random_htn
 from htn.language.declare import Methods
+from htn.verification.plan_verification import Sweep
 from planner import Domain, Plan, PlanError, Step, partial_order, schedule, solve, validate
 from planner.lightweight import replace
 
@@ -75,6 +76,22 @@ def test_tasks_without_order_run_at_once_in_the_schedule():
     assert schedule(solve(problem).expect_plan()).makespan == 3
     problem = Methods(domain).problem(tasks=["boil", "set"], ordered=True)
     assert schedule(solve(problem).expect_plan()).makespan == 5
+
+
+def test_the_order_of_tasks_in_time_checks_their_sequence_once(monkeypatch):
+    domain = Domain("errands")
+    domain.action("wash", provides=["clean"], duration=2)
+    domain.action("dress", requires=["clean"], provides=["ready"], duration=1)
+    tasks = Methods(domain).problem(tasks=["wash", "dress"], ordered=False)
+    later = domain.problem(metric="makespan")
+    problem = replace(tasks, classical=replace(later, domain=tasks.domain.classical, seal=()), seal=())
+    plan = solve(problem).expect_plan()
+    judged = []
+    verdict = Sweep.verdict
+    monkeypatch.setattr(Sweep, "verdict", lambda sweep, plan: judged.append(plan) or verdict(sweep, plan))
+    graph = partial_order(problem, plan)
+    assert nx.has_path(graph, (1, "start"), (2, "start"))
+    assert len(judged) == 1
 
 
 def test_changes_at_known_times_stand_in_the_order_of_tasks_in_time():
