@@ -17,7 +17,6 @@ from functools import partial
 
 from planner.compilations import Claim, Compiled
 from planner.compilations.driver import Driver, as_plan_of
-from planner.compilations.lifted_regression import negate
 from planner.compilations.normal_form import to_negation_normal_form
 from planner.compilations.passes import compile_away
 from planner.compilations.trajectory_constraints import (
@@ -59,6 +58,7 @@ from planner.model.formulas import (
     comparisons_in,
     conjunction,
     conjuncts,
+    negate,
     with_conjuncts,
 )
 from planner.model.problem import Goal, Metric, Problem, SoftGoal

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
 from planner.compilations import reserve_name
-from planner.compilations.lifted_regression import conjoin, disjoin, negate
+from planner.compilations.lifted_regression import conjoin, disjoin
 from planner.lightweight import Any, Final, dataclass, field, replace
 from planner.model.actions import Action, Constraint, Literal, When
 from planner.model.domain import Predicate
-from planner.model.formulas import FALSE, OPEN, TRUE, Atom, Equals, Formula, conjuncts, with_conjuncts
+from planner.model.formulas import FALSE, OPEN, TRUE, Atom, Equals, Formula, conjuncts, negate, with_conjuncts
 from planner.model.problem import Goal, Problem, is_temporal, seal_like
 from planner.plan import Plan, Step
 from planner.problem_kinds import AnyProblem, classical_of, with_classical

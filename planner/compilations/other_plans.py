@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from planner.compilations.lifted_regression import Objects, conjoin, disjoin, negate
+from planner.compilations.lifted_regression import Objects, conjoin, disjoin
 from planner.compilations.trajectory_constraints import Counter as CountingFacts
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.model.actions import Action, NumericEffect, When
@@ -35,6 +35,7 @@ from planner.model.formulas import (
     Term,
     atoms_in,
     conjuncts,
+    negate,
     with_conjuncts,
 )
 from planner.model.problem import Goal, Problem, SoftGoal, is_temporal, seal_like
