@@ -6,6 +6,8 @@ the bounds that are claimed to hold for all plans. The status follows from both.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from planner.compilations import Compiled
 from planner.lightweight import Any, replace
 from planner.limits import Limits, Stop
@@ -32,26 +34,35 @@ def as_plan_of(problem: Any, plan: Plan) -> Plan:
 
 
 class Driver:
-    """The best plan of `problem` and the bound so far, while `solve` answers problems that are compiled from it."""
+    """The best plan of `problem` and the bound so far, while `solve` answers problems that are compiled from it.
 
-    def __init__(self, problem: Any, options: SolveOptions, solve: Solve) -> None:
+    `check` is the checker of plans: that of plans without tasks where there is none.
+    """
+
+    def __init__(
+        self, problem: Any, options: SolveOptions, solve: Solve, check: Callable[[Plan], Verdict] | None = None
+    ) -> None:
         self.problem = problem
         self.options = options
         self.limits = options.limits()
         self.plan: Plan | None = None
         self.bound: Number | None = None
-        self._solve = solve
+        self._solve, self._check = solve, check
         self._recorder = Recorder()
         self._latest: Plan | None = None
 
     def check_plan(self, plan: Plan) -> Verdict:
         """Check `plan` with the plan checker."""
+        if self._check is not None:
+            return self._check(plan)
         from planner.validation.validate import check_steps
 
         return check_steps(self.problem, plan)
 
-    def ask(self, compiled: Compiled, limits: Limits | None = None, *, until_proved: bool = False) -> Result:
-        """Solve the compiled problem within `limits`; keep what holds of the source.
+    def ask(
+        self, compiled: Compiled, limits: Limits | None = None, *, until_proved: bool = False, **changes: Any
+    ) -> Result:
+        """Solve the compiled problem within `limits`, with `changes` of the options; keep what holds of the source.
 
         With `until_proved`, the search ends when a bound from before proves its plan. Return the answer about the
         compiled problem.
@@ -65,18 +76,23 @@ class Driver:
                     replace(progress, plan=self.plan, lower_bound=self.bound, elapsed=self.limits.elapsed)
                 )
 
-        began = self.limits.elapsed
         limits = limits or self.limits
         cancel = Stop(limits.cancel, lambda: self.is_optimal) if until_proved else limits.cancel
-        options = self.options.within(limits, on_progress=report, cancel=cancel)
-        found = self._solve(compiled.problem, options)
-        self._recorder.take_turns(found.history, began)
+        options = self.options.within(limits, **{"on_progress": report, "cancel": cancel, **changes})
+        found = self.search(compiled.problem, options)
         self._keep(compiled, found.plan, found.lower_bound)
         return found
 
+    def search(self, problem: Any, options: SolveOptions) -> Result:
+        """Solve `problem` with `options`; note when which searches are at work, and keep nothing else."""
+        began = self.limits.elapsed
+        found = self._solve(problem, options)
+        self._recorder.take_turns(found.history, began)
+        return found
+
     def _keep(self, compiled: Compiled, plan: Plan | None, bound: Number | None) -> None:
-        if compiled.claim.bounds:
-            self.raise_bound(bound)
+        if compiled.claim.bounds and bound is not None:
+            self.raise_bound(compiled.bound(bound))
         if plan is None or plan is self._latest:
             return
         self._latest = plan
