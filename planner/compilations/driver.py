@@ -69,7 +69,7 @@ class Driver:
         """
 
         def report(progress: Progress) -> None:
-            self._keep(compiled, progress.plan, progress.lower_bound)
+            self.keep(compiled, progress.plan, progress.lower_bound)
             self._recorder.note_progress(self.limits.elapsed, self.plan, self.bound, progress.statistics)
             if self.options.on_progress is not None:
                 self.options.on_progress(
@@ -80,7 +80,7 @@ class Driver:
         cancel = Stop(limits.cancel, lambda: self.is_optimal) if until_proved else limits.cancel
         options = self.options.within(limits, **{"on_progress": report, "cancel": cancel, **changes})
         found = self.search(compiled.problem, options)
-        self._keep(compiled, found.plan, found.lower_bound)
+        self.keep(compiled, found.plan, found.lower_bound)
         return found
 
     def search(self, problem: Any, options: SolveOptions) -> Result:
@@ -90,7 +90,8 @@ class Driver:
         self._recorder.take_turns(found.history, began)
         return found
 
-    def _keep(self, compiled: Compiled, plan: Plan | None, bound: Number | None) -> None:
+    def keep(self, compiled: Compiled, plan: Plan | None, bound: Number | None) -> None:
+        """Keep what `plan` and `bound` of the compiled problem say of the source."""
         if compiled.claim.bounds and bound is not None:
             self.raise_bound(compiled.bound(bound))
         if plan is None or plan is self._latest:
@@ -100,9 +101,17 @@ class Driver:
         verdict = self.check_plan(lifted)
         if not verdict.valid and compiled.claim.plans:
             raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-        lifted = value_plan(lifted, verdict)
-        if verdict.valid and (self.plan is None or lifted.charge < self.plan.charge):
+        lifted = self.value(lifted, verdict)
+        if verdict.valid and self.is_better(lifted, plan):
             self.plan = lifted
+
+    def value(self, plan: Plan, verdict: Verdict) -> Plan:
+        """Return `plan` with what it is worth, as the plan checker finds it."""
+        return value_plan(plan, verdict)
+
+    def is_better(self, plan: Plan, _compiled: Plan) -> bool:
+        """Return whether `plan`, lifted from one of the compiled problem, is better than the best one so far."""
+        return self.plan is None or plan.charge < self.plan.charge
 
     def raise_bound(self, bound: Number | None) -> None:
         """Note that no plan of the problem is charged less than `bound`."""
