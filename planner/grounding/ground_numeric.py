@@ -104,14 +104,9 @@ def instantiate_abstraction(
     table.open = frozenset(abstraction.requirements)
     residuals = Residuals(table, database, limits)
     goal = instantiate.instantiate_goal(normal.goal, residuals)
-    actions, tables = instantiate.instantiate_actions(reached.schemas, normal.problem, table, residuals, limits)
-    rules = list(instantiate.instantiate_axioms(reached.axioms, table, residuals, limits))
-    task = RawTask(
-        initial=table.numbers_of(database.initial),
-        goal=goal if isinstance(goal, list) else [],
-        actions=[*actions, *as_actions(tables)],
-        rules=[*rules, *residuals.rules],
-    )
+    whole = goal if isinstance(goal, list) else []
+    task = ground.instantiate_schemas(reached, whole, table, residuals, limits)
+    task.actions, task.tables = [*task.actions, *as_actions(task.tables)], []
     return task, table.atoms, None if isinstance(goal, list) else normal.written.get(goal, goal)
 
 
