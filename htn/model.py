@@ -7,12 +7,12 @@ A hierarchical domain *has* a classical `DomainModel` with types, predicates and
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from planner.lightweight import TYPE_CHECKING, Any, dataclass, field, replace
+from planner.lightweight import TYPE_CHECKING, Any, TypeVar, dataclass, field, replace
 from planner.model import TRUE, Action, Atom, DomainModel, Formula, Problem, Variable, is_variable
 from planner.model.domain import name_counts
 from planner.model.formulas import comparisons_in
@@ -304,6 +304,29 @@ class Decomposition:
     def to_dict(self) -> dict[str, Any]:
         """Return the forest as JSON-ready data; numbers of nodes are places in `nodes`."""
         return {"roots": list(self.roots), "binding": list(self.binding), "nodes": [_node(each) for each in self.nodes]}
+
+
+Folded = TypeVar("Folded")
+
+
+def fold_up(nodes: Sequence[Node], values: Sequence[Folded], join: Callable[[Folded, Folded], Folded]) -> list[Folded]:
+    """Return for each of `nodes` its value, joined with those of all nodes below it.
+
+    A node that is below itself keeps its own value.
+    """
+    found = list(values)
+    above = {child: place for place, node in enumerate(nodes) for child in node.children}
+    waits_for = [len(node.children) for node in nodes]
+    ready = [place for place, number in enumerate(waits_for) if not number]
+    while ready:
+        place = ready.pop()
+        parent = above.get(place)
+        if parent is not None:
+            found[parent] = join(found[parent], found[place])
+            waits_for[parent] -= 1
+            if not waits_for[parent]:
+                ready.append(parent)
+    return found
 
 
 def _node(node: Node) -> dict[str, Any]:

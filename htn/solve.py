@@ -67,7 +67,7 @@ def answer(problem: HtnProblem, options: SolveOptions) -> Result:
     limits = options.limits()
     incumbent = HtnIncumbent(problem, options)
     found = incumbent.run_within_limits(lambda: _ground_and_search(compiled, incumbent, options))
-    if found.plan is not None and STATE_PRICES in found.reason and options.mode != "first":
+    if found.plan is not None and not incumbent.has_bounds and options.mode != "first":
         from htn.compilations.metric_rounds import improve_by_rounds
 
         found = improve_by_rounds(problem, replace(found, reason=STATE_PRICES), options.within(limits), answer)

@@ -12,7 +12,7 @@ from planner.plan import Plan, Status
 from planner.semantics.simulation import bind_parameters
 from planner.semantics.step_effects import cost_of
 from planner.solve import solve
-from planner.testing import steps_from
+from planner.testing import doubt_invalid, doubt_valid, steps_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +40,15 @@ def check_cases(cases: Iterable[HtnCase]) -> None:
 
 def complaints(case: HtnCase) -> Iterator[str]:
     """Yield what is wrong with `case`; the optimum is proved by solving, without a limit."""
-    costs = []
-    for number, text in enumerate(case.valid, start=1):
-        verdict = problem_kind.validate(case.problem, plan_of(case.problem, text))
-        if verdict.valid:
-            costs.append(verdict.cost)
-        else:
-            yield f"valid plan {number} is not valid: {verdict.reason}"
+    found = [problem_kind.validate(case.problem, plan_of(case.problem, text)) for text in case.valid]
+    yield from doubt_valid(found)
+    costs = [each.cost for each in found if each.valid]
     if case.valid and costs and min(costs) != case.optimum:
         yield f"the optimum is said to be {case.optimum}, but the cheapest of its valid plans costs {min(costs)}"
-    for number, (text, reason) in enumerate(case.invalid, start=1):
-        verdict = problem_kind.validate(case.problem, plan_of(case.problem, text))
-        if verdict.valid:
-            yield f"invalid plan {number} is valid"
-        elif reason not in verdict.reason:
-            yield f"invalid plan {number} fails because {verdict.reason!r}, not because {reason!r}"
+    broken = [
+        (problem_kind.validate(case.problem, plan_of(case.problem, text)), reason) for text, reason in case.invalid
+    ]
+    yield from doubt_invalid(broken)
     result = solve(case.problem, time_limit=None)
     expected = Status.UNSOLVABLE if case.optimum is None else Status.OPTIMAL
     if result.status is not expected or result.cost != case.optimum:

@@ -9,17 +9,15 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from numbers import Real
 
 from planner.errors import InputError
-from planner.lightweight import TYPE_CHECKING, Any, Final, TypeVar, dataclass, field
-from planner.plan import StoppedBy
-
-if TYPE_CHECKING:
-    import threading
+from planner.lightweight import Any, Final, TypeVar, dataclass, field
+from planner.plan import Progress, StoppedBy
 
 GIB: Final = 1024**3
 MEMORY_CHECK_SECONDS: Final = 0.05
@@ -145,6 +143,30 @@ class Limits:
             self._next_memory_check = now + MEMORY_CHECK_SECONDS
             if resident_bytes() + self.elsewhere > self.memory_limit * GIB:
                 raise LimitReached(StoppedBy.MEMORY)
+
+
+class Stop(threading.Event):
+    """An event that ends one piece of work: set by itself, while `outer` is set, or where `is_over` returns True."""
+
+    def __init__(self, outer: threading.Event | None, is_over: Callable[[], bool] | None = None) -> None:
+        super().__init__()
+        self._outer, self._is_over = outer, is_over
+
+    def is_set(self) -> bool:
+        """Return whether the work is to end."""
+        if self.is_reached or (self._outer is not None and self._outer.is_set()):
+            return True
+        return self._is_over is not None and self._is_over()
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether the event itself was set."""
+        return super().is_set()
+
+    def end_at_plan(self, progress: Progress) -> None:
+        """Set the event if there is a plan."""
+        if progress.plan is not None:
+            self.set()
 
 
 def lift_address_limit() -> None:

@@ -128,22 +128,30 @@ def check_cases(cases: Iterable[Case], solve: Callable[[Problem], Result] | None
 def complaints(case: Case, solve: Callable[[Problem], Result] | None = None) -> Iterator[str]:
     """Yield what is wrong with `case`."""
     wishes = bool(case.problem.wishes)
-    worth = []
-    for number, text in enumerate(case.valid, start=1):
-        verdict = check_steps(case.problem, _plan_of(text, case.problem))
-        if verdict.valid:
-            worth.append(_net_benefit(case.problem, verdict) if wishes else verdict.cost)
-        else:
-            yield f"valid plan {number} is not valid: {verdict.reason}"
+    found = [check_steps(case.problem, _plan_of(text, case.problem)) for text in case.valid]
+    yield from doubt_valid(found)
+    worth = [_net_benefit(case.problem, each) if wishes else each.cost for each in found if each.valid]
     yield from _check_worth(case, worth, "net benefit" if wishes else "cost")
-    for number, (text, reason) in enumerate(case.invalid, start=1):
-        verdict = check_steps(case.problem, _plan_of(text, case.problem))
+    broken = [(check_steps(case.problem, _plan_of(text, case.problem)), reason) for text, reason in case.invalid]
+    yield from doubt_invalid(broken)
+    if solve is not None:
+        yield from _check_answer(case, solve(case.problem))
+
+
+def doubt_valid(verdicts: Iterable[Verdict]) -> Iterator[str]:
+    """Yield which of these plans, all of which should be valid, are not."""
+    for number, verdict in enumerate(verdicts, start=1):
+        if not verdict.valid:
+            yield f"valid plan {number} is not valid: {verdict.reason}"
+
+
+def doubt_invalid(verdicts: Iterable[tuple[Verdict, str]]) -> Iterator[str]:
+    """Yield which of these plans are valid, or not valid for another reason than the one that stands beside them."""
+    for number, (verdict, reason) in enumerate(verdicts, start=1):
         if verdict.valid:
             yield f"invalid plan {number} is valid"
         elif reason not in verdict.reason:
             yield f"invalid plan {number} fails because {verdict.reason!r}, not because {reason!r}"
-    if solve is not None:
-        yield from _check_answer(case, solve(case.problem))
 
 
 def _plan_of(text: PlanText, problem: Problem) -> Plan | tuple[Step, ...]:

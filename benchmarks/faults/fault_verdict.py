@@ -189,7 +189,7 @@ def find_doubled_effects(setting: Setting, carried: Carried) -> str:
         elif carried.simulated.disputed and "irreversible" not in actions[act.step.predicate].tags:
             continue
         elif not _is_harmless(actions[act.step.predicate]) and not any(x.covers(act.step) for x in excused):
-            declared = act.step.args[: len(actions[act.step.predicate].parameters)]
+            declared = actions[act.step.predicate].declared_arguments(act.step.args)
             before = done.setdefault(Atom(act.step.predicate, declared), set())
             changed = bool(act.added or act.removed)
             if act.by in before and (changed or act.written):

@@ -104,7 +104,7 @@ def drop_unusable(
 
     def is_known(pattern: Atom) -> bool:
         action = domain.actions.get(pattern.predicate)
-        return action is not None and names.issuperset(pattern.args[: len(action.parameters)])
+        return action is not None and names.issuperset(action.declared_arguments(pattern.args))
 
     for pattern in (*map(pattern_of, patterns), *unused):
         if pattern is None or is_known(pattern):
@@ -135,7 +135,7 @@ def restrict_objects(now: Problem, stated: Problem, created: Collection[str]) ->
 
 
 def _drop_created(action: Atom, domain: DomainModel) -> Atom:
-    return Atom(action.predicate, action.args[: len(domain.actions[action.predicate].parameters)])
+    return Atom(action.predicate, domain.actions[action.predicate].declared_arguments(action.args))
 
 
 def forbid_in_state(problem: Problem, step: Atom, facts: Collection[Atom]) -> Problem:

@@ -64,7 +64,7 @@ def read_call(world: World, problem: Problem, state: RunState, name: str, argume
     known = {each.name.removeprefix("?") for each in action.parameters} | {each.name for each in action.data}
     unknown = [each for each in arguments if each not in known] if not found.wrong else []
     wrong = found.wrong or (f"{action.signature} has no argument {unknown[0]!r}" if unknown else "")
-    shown = Step(found.step.action, found.step.arguments[: len(action.parameters)])
+    shown = Step(found.step.action, action.declared_arguments(found.step.arguments))
     wrong = wrong or _find_misfit(problem, action, shown) or _find_kept(action, found.data)
     step = Step(shown.action, tuple(map(state.objects.plan_name, shown.arguments)))
     return AgentCall(shown, step, found.data, wrong or _find_lack(state, action, found.data))

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from executor.loop.parameters import find_schema
+from planner.compilations.object_creation import declared_arguments
 from planner.lightweight import replace
 from planner.model import Action, Problem, TypeHierarchy
 from planner.model.object_names import written_name
@@ -30,8 +31,7 @@ class Offer:
 
 def name_step(problem: Problem, step: Step) -> str:
     """Name a planned step without placeholders of what it creates."""
-    own = len(problem.domain.actions[step.action].parameters)
-    return str(replace(step, arguments=step.arguments[:own]))
+    return str(replace(step, arguments=declared_arguments(problem, step)))
 
 
 def make_offer(action: Action, problem: Problem, steps: Collection[Step] = ()) -> Offer:

@@ -17,7 +17,7 @@ from planner.lightweight import TYPE_CHECKING, dataclass, replace
 from planner.model import Goal, Problem, SoftGoal
 from planner.model.actions import DURATION, DurationRange
 from planner.model.arithmetic import exact_value
-from planner.model.formulas import conjunction, conjuncts
+from planner.model.formulas import with_conjuncts
 from planner.plan import Step, StepTime
 from planner.scheduling.happening_schedule import END, EVENT, START, make_network
 from planner.scheduling.happening_schedule import Moment as Happening
@@ -87,7 +87,7 @@ def check_times(problem: Problem, plan: ActionPlan) -> str:
     assert timetable is not None, "it is a plan in time"
     forgone = find_forgone(problem, plan)
     wishes = [wish.condition for wish in problem.goal.soft if wish not in forgone]
-    present = _begin(replace(problem, goal=Goal(conjunction([*conjuncts(problem.goal.hard), *wishes]))), plan)
+    present = _begin(replace(problem, goal=Goal(with_conjuncts(problem.goal.hard, *wishes))), plan)
     try:
         steps = [(each.id, each.step(problem.domain)) for each in plan.steps]
         network = build_network(present, steps, timetable.planned, {})

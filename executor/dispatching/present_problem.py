@@ -27,6 +27,7 @@ from planner.model.formulas import (
     conjuncts,
     substitute,
     substitute_expression,
+    with_conjuncts,
 )
 from planner.model.timing import TimedEffect
 from planner.model.unknown_facts import restrict_unknown_facts
@@ -245,7 +246,7 @@ def make_searchable(present: Present, without: Iterable[str], forbidden: Iterabl
     names = list(present.running.values())
     begun = [_begun_fact(name) for name in names]
     actions = {
-        name: action if name in names else replace(action, requires=conjunction([*conjuncts(action.requires), *begun]))
+        name: action if name in names else replace(action, requires=with_conjuncts(action.requires, *begun))
         for name, action in problem.domain.actions.items()
     }
     timed = problem.timed

@@ -37,7 +37,7 @@ from executor.tools.value_changes import Versions, is_change
 from planner.lightweight import replace
 from planner.model import Atom, Constraint, DomainModel, Formula, Goal, Object, Problem, SoftGoal
 from planner.model.actions import positive_atoms
-from planner.model.formulas import conjunction, conjuncts
+from planner.model.formulas import conjuncts, with_conjuncts
 from planner.model.problem import seal_like, with_limits_of
 from planner.plan import Step
 from planner.semantics.constraint_monitors import ConstraintMonitors
@@ -322,7 +322,7 @@ class RunState:
     @property
     def goal(self) -> Formula:
         """Conjunction of the hard goal and the soft goals that were not dropped."""
-        return conjunction([*conjuncts(self.problem.goal.hard), *(each.condition for each in self.soft)])
+        return with_conjuncts(self.problem.goal.hard, *(each.condition for each in self.soft))
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:

@@ -111,7 +111,7 @@ def _find_birth_facts(state: RunState, placeholder: str) -> Iterator[Atom]:
     """Yield the facts about `placeholder` that the step which created it provided."""
     own = state.domain
     for record in state.steps.values():
-        creates = record.step.arguments[len(own.actions[record.step.action].parameters) :]
+        creates = own.actions[record.step.action].created_arguments(record.step.arguments)
         if placeholder in creates and record.is_done:
             action = state.problem.domain.actions[record.step.action]
             provided = [

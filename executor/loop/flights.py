@@ -196,7 +196,7 @@ class Flights:
 
     def name_given(self, step: Step) -> list[str]:
         """Return the real names of the objects that a step is given: those that it creates do not tell it apart."""
-        given = step.arguments[: len(self.state.domain.actions[step.action].parameters)]
+        given = self.state.domain.actions[step.action].declared_arguments(step.arguments)
         return [*map(self.state.objects.real_name, given)]
 
     def name(self, record: StepRecord) -> Step:

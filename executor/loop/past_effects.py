@@ -161,7 +161,7 @@ class _PastRun:
         renames = self.model.renames
         known = find_known_values(action, self.planned[event.step].parameters, self.request, renames)
         first_name = renames.find_first_name(step.action)
-        given = replace(step, action=first_name, arguments=step.arguments[: len(action.parameters)])
+        given = replace(step, action=first_name, arguments=action.declared_arguments(step.arguments))
         facts = list_certain(ground_effects(action, step, self._list_objects))
         brings = Brought.of(self.world, given, facts, known).write()
         item = identify_step(self.world, given.action, given.arguments, known)

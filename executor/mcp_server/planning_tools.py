@@ -29,7 +29,7 @@ from planner.model.object_names import read_term
 from planner.model.unknown_numbers import find_unread
 from planner.plan import Plan, Progress, Step, json_number
 from planner.problem_kinds import AnyDomain, AnyProblem, classical_of, service_of, with_classical
-from planner.questions.notation import take_in_turn
+from planner.questions.notation import without_times
 from planner.ranking.relevant_actions import relevant_actions
 from planner.semantics.simulation import Simulation
 from planner.solve import solve
@@ -200,13 +200,13 @@ class PlanningTools:
 
     def applicable(self, given: tool_data.Given, limits: Limits, most: int = SHOWN) -> tool_data.StepsAnswer:
         """Return the steps that can be done in the state."""
-        steps, complete = _list_applicable(Simulation(take_in_turn(self.classical(given, needs_goal=False))), limits)
+        steps, complete = _list_applicable(Simulation(without_times(self.classical(given, needs_goal=False))), limits)
         found = [_step_data(each) for each in steps[:most]]
         return tool_data.StepsAnswer(steps=found, total=len(steps), complete=complete)
 
     def progress(self, given: tool_data.Given, _: Limits, steps: Any) -> tool_data.ProgressAnswer:
         """Apply steps to the state, up to the first that cannot be done."""
-        problem = take_in_turn(self.classical(given, needs_goal=False))
+        problem = without_times(self.classical(given, needs_goal=False))
         simulation = Simulation(problem)
         changes: list[dict[str, Any]] = []
         failing, reason = None, ""

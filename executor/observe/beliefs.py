@@ -23,7 +23,7 @@ from planner.model import Atom, Comparison, Forall, Formula, Not
 from planner.model.actions import When
 from planner.model.arithmetic import Exact
 from planner.model.domain import has_numbers, numeric_fluents
-from planner.model.formulas import OPEN, conjunction, conjuncts, functions_in, substitute
+from planner.model.formulas import OPEN, conjuncts, functions_in, substitute, with_conjuncts
 from planner.model.problem import Problem
 from planner.model.unknown_facts import find_hidden_variables
 from planner.model.unknown_numbers import find_unread, known_fact, known_predicates
@@ -453,7 +453,7 @@ class Beliefs:
             for fluent in fluents
             for bound in bounds_on(fluent, [each for each in effects if each.fluent == fluent], domain)
         ]
-        return conjunction([*conjuncts(required), *bounds])
+        return with_conjuncts(required, *bounds)
 
     def facts_of_effects(self, step: Step, *, on: str = "") -> list[Atom]:
         """Return the facts that the conditional effects of `step` depend on.

@@ -30,7 +30,7 @@ def add_spare_placeholders(problem: Problem, steps: Sequence[Step]) -> Problem:
         (name, kind)
         for step in steps
         for action in [problem.domain.actions[step.action]]
-        for name, kind in zip(step.arguments[len(action.parameters) :], action.creates.values(), strict=False)
+        for name, kind in zip(action.created_arguments(step.arguments), action.creates.values(), strict=False)
     ]
     kinds = {kind for action in problem.domain.actions.values() for kind in action.creates.values()}
     counts = Counter(kind for _, kind in created)
@@ -46,7 +46,7 @@ def find_similar_steps(source: Problem, problem: Problem, step: Step) -> list[St
         return [step]
     known = {each.name for each in source.all_objects}
     names = {kind: [each.name for each in problem.objects if each.types == (kind,)] for kind in action.creates.values()}
-    declared = step.arguments[: len(action.parameters)]
+    declared = action.declared_arguments(step.arguments)
     choices = [[name for name in names[kind] if name not in known] for kind in action.creates.values()]
     return [Step(step.action, (*declared, *chosen), step.cost) for chosen in product(*choices)]
 

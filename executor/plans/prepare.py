@@ -326,7 +326,7 @@ def _search_observable(world: World, problem: Any, planning: Mapping[str, Any], 
         return made
     actions = problem.domain.actions
     stuck = [each.step for each in find_unobservable(made.plan.steps, made.problem, world)]
-    barred = [Atom(each.action, each.arguments[: len(actions[each.action].parameters)]) for each in stuck]
+    barred = [Atom(each.action, actions[each.action].declared_arguments(each.arguments)) for each in stuck]
     if not barred:
         return made
     try:

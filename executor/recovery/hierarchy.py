@@ -109,7 +109,7 @@ def _rank(record: StepRecord) -> int:
 
 def _inheritance_key(step: Step, domain: DomainModel) -> tuple[str, tuple[str, ...]]:
     """Return the action with its declared arguments, without placeholders of created objects."""
-    return step.action, step.arguments[: len(domain.actions[step.action].parameters)]
+    return step.action, domain.actions[step.action].declared_arguments(step.arguments)
 
 
 def _relink(state: RunState, steps: Sequence[PlanStep], renamed: Mapping[str, str]) -> Iterator[PlanStep]:

@@ -18,7 +18,6 @@ from planner.explain.any_problem import explain_any_plan, explain_no_plan
 from planner.language.loading.load import load_from, open_source
 from planner.limits import Limits
 from planner.model import Number, Problem
-from planner.model.problem import is_temporal
 from planner.plan import Plan, Progress, Result, Status, json_number
 from planner.problem_kinds import AnyProblem, service_of
 from planner.solve import solve
@@ -132,12 +131,9 @@ def _contrast(problem: AnyProblem, text: str, plan: Plan | None, limits: Limits)
 def _explain_given(problem: AnyProblem, plan: Plan, limits: Limits) -> dict[str, Any]:
     """Explain a plan, or say why it does not work."""
     if isinstance(problem, Problem):
-        from planner.validation.timed_replay import in_turn
-        from planner.validation.validate import validate
+        from planner.validation.validate import validate_in_turn
 
-        if is_temporal(problem) and not plan.times:
-            plan = in_turn(problem, plan.steps)
-        verdict = validate(problem, plan if plan.times else plan.steps)
+        plan, verdict = validate_in_turn(problem, plan)
     else:
         verdict = service_of(problem).validate(problem, plan, limits)
     if not verdict.valid:

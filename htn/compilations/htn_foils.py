@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Network, Node, Subtask, Task
 from planner.compilations.foils import FoilKind, OtherFoil
-from planner.compilations.lifted_regression import conjoin, negate
+from planner.compilations.lifted_regression import conjoin
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.model import FALSE, TRUE, Atom, Equals, Formula, Variable, is_variable
 from planner.model.domain import creates_objects
-from planner.model.formulas import OPEN
+from planner.model.formulas import OPEN, negate
 from planner.plan import Plan
 
 MARK: Final = " with "

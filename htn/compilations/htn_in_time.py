@@ -17,12 +17,15 @@ import contextlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from graphlib import TopologicalSorter
 from itertools import pairwise
 
 from htn.compilations.known_changes import add_changes, add_clock, put_in, take_out
 from htn.model import Decomposition, HtnProblem, Network, Node
 from htn.verification.plan_verification import validate
+from planner.compilations import Claim, Compiled
+from planner.compilations.driver import Driver
 from planner.compilations.sequential_steps import compile_sequential, has_known_durations
 from planner.errors import PlanError, UnsupportedError
 from planner.grounding.action_tables import make_price
@@ -36,8 +39,7 @@ from planner.model.constructs import CONSTRAINED, Construct, Service, has, name_
 from planner.model.domain import numeric_fluents
 from planner.model.problem import Metric, counts_makespan_alone
 from planner.options import Solve, SolveOptions
-from planner.plan import Plan, Progress, Result, Status, Step, StepTime, StoppedBy, exact_sum, unsupported_result
-from planner.portfolio.search_history import Recorder
+from planner.plan import Plan, Result, Status, Step, StepTime, StoppedBy, exact_sum, unsupported_result
 from planner.scheduling.epoch_order import order_by_epochs
 from planner.scheduling.happening_schedule import EVENT, Moment, find_times
 from planner.scheduling.waiting import wait_in_turn
@@ -136,57 +138,43 @@ def _plan_sequences(problem: HtnProblem, options: SolveOptions, answer: Solve) -
         found = plan_with_chosen_durations(problem, options, lambda fixed, given: _plan_sequences(fixed, given, answer))
         if found.plan is not None:
             return found
-    best: list[Plan] = []
+    driver = Driver(problem, options, answer, partial(check_times, problem))
     try:
-        return _search_sequences(problem, options, answer, best)
+        return _search_sequences(driver)
     except UnsupportedError as error:
         return unsupported_result(error.construct, error.hint)
     except LimitReached as limit:
-        status = Status.SOLVED if best else Status.UNKNOWN
-        return Result(status, limit.stopped_by, best[-1] if best else None)
+        known = Status.UNKNOWN if driver.plan is None else Status.SOLVED
+        return driver.end(Result(known, limit.stopped_by))
 
 
-def _search_sequences(problem: HtnProblem, options: SolveOptions, answer: Solve, best: list[Plan]) -> Result:
-    """Return the answer to `problem`; put each better plan into `best`. Raises `UnsupportedError`, `LimitReached`."""
-    classical = problem.classical
-    limits, recorder = options.limits(), Recorder()
+def _search_sequences(driver: Driver) -> Result:
+    """Return the answer to the problem of `driver`. Raises `UnsupportedError` and `LimitReached`."""
+    problem: HtnProblem = driver.problem
+    classical, options, limits = problem.classical, driver.options, driver.limits
     sequential = as_sequences(problem, limits.check)
-    is_cost, are_all = isinstance(classical.metric, Metric), _are_all_plans(problem)
-    is_bounded, least = is_cost and are_all, None
+    is_cost, are_all, least = isinstance(classical.metric, Metric), _are_all_plans(problem), None
     longer = replace(limits, time_limit=None if limits.time_limit is None else SCHEDULING * limits.time_limit)
 
-    def take(plan: Plan | None) -> bool:
-        timed = None if plan is None else schedule_tasks(problem, plan, longer.check)
-        better = timed is not None and (not best or timed.cost < best[-1].cost)
-        if timed is not None and better:
-            best.append(timed)
-        return better
-
-    def report(progress: Progress) -> None:
-        is_better = take(progress.plan)
-        bound = progress.lower_bound if is_bounded else None
-        recorder.note_progress(limits.elapsed, best[-1] if best else None, bound, progress.statistics)
-        if is_better and options.on_progress is not None:
-            options.on_progress(replace(progress, plan=best[-1], lower_bound=bound))
+    def lift(plan: Plan) -> Plan:
+        return schedule_tasks(problem, plan, longer.check) or plan
 
     for each, seconds in _choose_searches(problem, sequential, limits):
-        began = limits.elapsed
-        found = answer(each, options.within(limits.part(seconds), on_progress=report))
-        recorder.take_turns(found.history, began)
-        take(found.plan)
+        claim = Claim(plans=False, bounds=is_cost and are_all and each is sequential)  # a clock leaves sequences out
+        found = driver.ask(Compiled(each, lift, claim), limits.part(seconds))
         if each is sequential and are_all:
             if found.status is Status.UNSOLVABLE:
                 return found
-            least, is_bounded = found.lower_bound, False  # with a clock, progress tells of other sequences
+            least = found.lower_bound
         is_clocked = each is not sequential and _is_in_turn(problem) and not hard_deadlines(classical)
         if are_all and is_clocked and found.lower_bound is not None:  # steps in turn take as long as the clock says
             least = found.lower_bound
         is_late = each is sequential and options.mode != "first" and _has_clock(problem) and not _fits(problem, found)
-        if best and not is_late:
-            bound = least if is_cost else _bound_makespan(problem, least, limits)
-            if options.mode != "first" and (bound is None or best[-1].cost > bound):
-                bound = _bound_without_tasks(problem, bound, options, limits)
-            return recorder.finish(limits.elapsed, _answer(best[-1], bound, found))
+        if driver.plan is not None and not is_late:
+            driver.raise_bound(least if is_cost else _bound_makespan(problem, least, limits))
+            if options.mode != "first" and not driver.is_optimal:
+                driver.raise_bound(_bound_without_tasks(problem, options, limits))
+            return driver.end(_answer(driver, found))
     if found.plan is None and (found.status is not Status.UNSOLVABLE or _is_unreachable(problem, limits)):
         return found
     shortest, deadline = bound_time_of_tasks(problem), classical.deadline
@@ -197,22 +185,22 @@ def _search_sequences(problem: HtnProblem, options: SolveOptions, answer: Solve,
     return Result(Status.UNKNOWN, StoppedBy.INCOMPLETE, statistics=found.statistics, reason=reason)
 
 
-def _bound_without_tasks(
-    problem: HtnProblem, bound: Number | None, options: SolveOptions, limits: Limits
-) -> Number | None:
-    """Return the `bound`, or that of any plan in time to the goal, whatever tasks it is for, where that is greater.
+def _bound_without_tasks(problem: HtnProblem, options: SolveOptions, limits: Limits) -> Number | None:
+    """Return a lower bound on any plan in time to the goal, whatever tasks it is for; None if there is none.
 
     The search takes as long as all before it, and a second at least.
     """
+    if problem.classical.goal.hard == TRUE:
+        return None
+    return solve_without_tasks(problem, options, limits.part(max(1.0, limits.elapsed))).lower_bound
+
+
+def solve_without_tasks(problem: HtnProblem, options: SolveOptions, limits: Limits) -> Result:
+    """Return the answer for the goal of `problem`, whatever tasks it is for, with the best searches for it."""
     from planner.solve import answer
 
-    if problem.classical.goal.hard == TRUE:
-        return bound
-    part = limits.part(max(1.0, limits.elapsed))
-    plain = options.within(part, search=None, heuristic=None, engine=None, on_progress=None)
-    found = answer(problem.classical, plain)
-    bounds = [each for each in (bound, found.lower_bound) if each is not None]
-    return max(bounds, default=None)
+    plain = options.within(limits, search=None, heuristic=None, engine=None, on_progress=None)
+    return answer(problem.classical, plain)
 
 
 def _are_all_plans(problem: HtnProblem) -> bool:
@@ -269,13 +257,13 @@ def _choose_searches(
     yield add_clock(sequential, timed, make_snap_problem(timed, limits.check)), None
 
 
-def _answer(plan: Plan, bound: Number | None, found: Result) -> Result:
-    """Return the answer with the best plan and a lower bound of its cost, after the search that ended as `found`."""
-    if bound is not None and plan.cost <= bound:
-        return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, plan, bound, found.statistics)
+def _answer(driver: Driver, found: Result) -> Result:
+    """Return what is known of the best plan, after the search that ended as `found`."""
+    if driver.is_optimal:
+        return Result(Status.OPTIMAL, StoppedBy.EXHAUSTED, statistics=found.statistics)
     if found.stopped_by is not StoppedBy.EXHAUSTED:
-        return Result(Status.SOLVED, found.stopped_by, plan, bound, found.statistics)
-    return Result(Status.SOLVED, StoppedBy.INCOMPLETE, plan, bound, found.statistics, UNPROVED)
+        return Result(Status.SOLVED, found.stopped_by, statistics=found.statistics)
+    return Result(Status.SOLVED, StoppedBy.INCOMPLETE, statistics=found.statistics, reason=UNPROVED)
 
 
 def _bound_makespan(problem: HtnProblem, least: Number | None, limits: Limits) -> Number | None:

@@ -195,6 +195,10 @@ class _HtnRounds(CreationRounds):
             self.problem, object_creation.compile_object_creation(self.problem.classical, counts).problem
         )
 
+    def map_plan(self, plan: Plan) -> Plan:
+        """Return `plan`, of a problem with placeholders, as a plan of the problem."""
+        return object_creation.map_plan_back(plan, self.problem)
+
     def check_plan(self, plan: Plan) -> Verdict:
         """Return what the independent checker says about `plan`."""
         if self.problem.classical.unknown:

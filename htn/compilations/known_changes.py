@@ -16,7 +16,16 @@ from planner.lightweight import Final, dataclass, replace
 from planner.model.actions import Action, NumericEffect, When
 from planner.model.actions import Moment as DeclaredMoment
 from planner.model.domain import Function
-from planner.model.formulas import OPEN, Arithmetic, Atom, Comparison, Number, atoms_in, conjunction, conjuncts
+from planner.model.formulas import (
+    OPEN,
+    Arithmetic,
+    Atom,
+    Comparison,
+    Number,
+    atoms_in,
+    conjunction,
+    with_conjuncts,
+)
 from planner.model.problem import Problem
 from planner.model.timing import TimedEffect
 from planner.model.unknown_facts import instances_of
@@ -66,14 +75,14 @@ def add_clock(sequential: HtnProblem, timed: Problem, snap: SnapProblem) -> HtnP
             functions[fluent.predicate] = Function(fluent.predicate, domain.predicates[predicate].parameters)
     meetings = {meeting(place): due for place, due in enumerate(hard_deadlines(timed))}
     for name, due in meetings.items():
-        in_time = conjunction([*conjuncts(due.condition), Comparison(CLOCK, "<=", due.by)])
+        in_time = with_conjuncts(due.condition, Comparison(CLOCK, "<=", due.by))
         actions[name] = Action(name, requires=in_time, cost=())
     tasks = tuple([Subtask(Atom(name)) for name in meetings])
     network = replace(sequential.network, subtasks=(*sequential.network.subtasks, *tasks))
     domain = replace(domain, actions=actions, functions=functions)
     classical = replace(classical, domain=domain, values={**classical.values, CLOCK: 0, **clocked.values()})
     if timed.deadline is not None:
-        hard = conjunction([*conjuncts(classical.goal.hard), Comparison(CLOCK, "<=", timed.deadline)])
+        hard = with_conjuncts(classical.goal.hard, Comparison(CLOCK, "<=", timed.deadline))
         classical = replace(classical, goal=replace(classical.goal, hard=hard))
     domains = replace(sequential.domain, classical=classical.domain)
     return replace(sequential, domain=domains, classical=classical, network=network, seal=())
@@ -115,7 +124,7 @@ class _Clocked:
             facts = _facts_of(change)
             over = [Comparison(_touched(fact), "<=", change.time) for fact in facts]
             numbers = [NumericEffect(_changed(fact), ":=", change.time) for fact in facts]
-            requires = conjunction([*conjuncts(action.requires), *over])
+            requires = with_conjuncts(action.requires, *over)
             return replace(action, requires=requires, numbers=(*action.numbers, *numbers))
         declared = self.timed.domain.actions[action.name]
         facts = self._find_touched(declared)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from htn.compilations.htn_in_time import solve_without_tasks
 from htn.model import HtnProblem
 from htn.verification.chart_parsing import decompose_in_time, verify
 from planner.lightweight import replace
@@ -15,10 +16,7 @@ def plan_overlapping(problem: HtnProblem, options: SolveOptions, limits: Limits,
 
     No plan for the tasks is better. Else return the answer `known`.
     """
-    from planner.solve import answer
-
-    plain = options.within(limits, search=None, heuristic=None, engine=None, on_progress=None)
-    found = answer(problem.classical, plain)
+    found = solve_without_tasks(problem, options, limits)
     if found.plan is None or not found.plan.times:
         return known
     try:

@@ -127,18 +127,7 @@ class NumericInstances:
             and (source := number_of[literal.part]) in meaning.forms
         }
         scaling = Scaling(meaning, *self._needed(forms.values(), instances))
-        return NumericTask(
-            frame,
-            tuple([scaling.variable(key, meaning.problem.domain) for key in scaling.keys]),
-            tuple(
-                [
-                    scaling.condition(fact, meaning.forms[source], strict=source in meaning.strict)
-                    for fact, source in forms.items()
-                ]
-            ),
-            [self._effects_of(number, scaling, numbers) for number in instances],
-            meaning.is_priced,
-        )
+        return scaling.make_task(frame, forms, [self._effects_of(number, scaling, numbers) for number in instances])
 
     def _needed(
         self, forms: Iterable[int], instances: Sequence[int]

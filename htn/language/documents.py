@@ -13,7 +13,6 @@ from htn.model import HtnDomain, HtnProblem, Method, Network, Task, seal_problem
 from htn.problem_kind import resolve
 from planner.errors import UnsupportedError
 from planner.language.declare.action_parameters import read_parameters
-from planner.language.declare.atom_syntax import is_atom_name
 from planner.language.declare.declared_names import Scope, Types
 from planner.language.declare.fields import Place
 from planner.language.documents import document_writer as writer
@@ -117,9 +116,7 @@ def tasks_document(problem: HtnProblem) -> Any:
 
 def _write_domain(domain: HtnDomain) -> dict[str, Any]:
     constants = frozenset(each.name for each in domain.classical.constants)
-    for name in (*domain.tasks, *domain.methods):
-        if not is_atom_name(name):
-            raise UnsupportedError(f"the name {name!r} in a document", "it is a word of conditions: rename it")
+    writer.refuse_words((*domain.tasks, *domain.methods))
     return writer.write_domain_document(domain.classical) | writer.without_defaults(
         {
             "tasks": {name: _write_task(task) for name, task in domain.tasks.items()},

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import add
 
-from htn.model import Decomposition, Node
+from htn.model import Decomposition, Node, fold_up
 from planner.lightweight import TYPE_CHECKING, Final
 from planner.plan import Plan, StepTime
 
@@ -25,7 +26,7 @@ def tree_of(plan: Plan, *, depth: int | None = DEPTH) -> Tree:
     from rich.tree import Tree
 
     tree: Decomposition = plan.tree
-    counts = _steps_below(tree.nodes)
+    counts = _count_steps(tree.nodes)
     top = Tree(_styled_text(plan.problem.name, "bold"))
     stack = [(place, top, 1) for place in reversed(tree.roots)]
     while stack:
@@ -63,7 +64,7 @@ class _Drawing:
         self._nodes = nodes
         self._depth = depth
         self._times = times
-        self._counts = _steps_below(nodes)
+        self._counts = _count_steps(nodes)
 
     def draw(self, children: Sequence[int], level: int) -> None:
         """Draw the tasks `children` of a task at `level`, and the tasks below them."""
@@ -108,17 +109,6 @@ def _styled_text(*parts: str) -> Text:
     return Text.assemble(*zip(parts[::2], parts[1::2], strict=True), no_wrap=True, overflow="ellipsis")
 
 
-def _steps_below(nodes: Sequence[Node]) -> list[int]:
+def _count_steps(nodes: Sequence[Node]) -> list[int]:
     """Count the steps below each node."""
-    above = {child: place for place, node in enumerate(nodes) for child in node.children}
-    counts = [int(node.step is not None) for node in nodes]
-    waits_for = [len(node.children) for node in nodes]
-    ready = [place for place, number in enumerate(waits_for) if not number]
-    for place in ready:
-        parent = above.get(place)
-        if parent is not None:
-            counts[parent] += counts[place]
-            waits_for[parent] -= 1
-            if not waits_for[parent]:
-                ready.append(parent)
-    return counts
+    return fold_up(nodes, [int(node.step is not None) for node in nodes], add)

@@ -27,7 +27,7 @@ from planner.lightweight import dataclass, replace
 from planner.limits import Limits
 from planner.model import TRUE, Action, Atom, Equals, Formula, Problem, Term, TypeHierarchy, Variable
 from planner.model.constructs import CONSTRAINED, Construct
-from planner.model.formulas import conjunction, conjuncts
+from planner.model.formulas import conjuncts, with_conjuncts
 from planner.plan import Plan, Step
 from planner.unified_planning.formula_writer import Scope
 from planner.unified_planning.jobs import without_python_values
@@ -93,7 +93,7 @@ def _with_plain_task(method: Method, wanted: tuple[Variable, ...], types: TypeHi
         fresh.append(Variable(f"?{choose_free_name(parameter.name[1:], taken)}", parameter.types))
         same.append(Equals(fresh[-1].name, argument))
         arguments.append(fresh[-1].name)
-    constraints = conjunction([*conjuncts(method.network.constraints), *same])
+    constraints = with_conjuncts(method.network.constraints, *same)
     return replace(
         method,
         task=Atom(method.task.predicate, tuple(arguments)),

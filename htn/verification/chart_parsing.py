@@ -358,11 +358,11 @@ def _verify_in_time(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict:
                 found = find_decomposition(plain.problem, plain.steps, limits)
                 tree = without_changes(problem, replace(plain, tree=found)).tree
             return check_times(problem, replace(plan, tree=tree))
-    overlapping = _verify_overlapping(problem, plan, limits) if plan.times else None
+    overlapping = verify_overlapping(problem, plan, limits) if plan.times else None
     return verdicts[0] if overlapping is None else overlapping
 
 
-def _verify_overlapping(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict | None:
+def verify_overlapping(problem: HtnProblem, plan: Plan, limits: Limits) -> Verdict | None:
     """Return the verdict on `plan`, whose steps may need each other, by its times; None where that says nothing."""
     bare = _without_states(problem, plan.steps)
     found = plan if plan.tree is not None else decompose_in_time(problem, plan, limits)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, product
 
-from htn.model import Decomposition, HtnProblem, Method, Network, Node, unify
+from htn.model import Decomposition, HtnProblem, Method, Network, Node, fold_up, unify
 from htn.verification.decomposition_tree import INITIAL
 from planner.lightweight import Final, dataclass, replace
 from planner.model import Atom
@@ -323,16 +323,5 @@ class _Arrangement:
 
 def _spans(nodes: list[Node]) -> Spans:
     """Return the first and last step of each node; of a node that is below itself, any."""
-    spans = [(len(nodes), -1) if node.step is None else (node.step, node.step) for node in nodes]
-    above = {child: place for place, node in enumerate(nodes) for child in node.children}
-    waits_for = [len(node.children) for node in nodes]
-    ready = [place for place, number in enumerate(waits_for) if not number]
-    while ready:
-        place = ready.pop()
-        parent = above.get(place)
-        if parent is not None:
-            spans[parent] = min(spans[parent][0], spans[place][0]), max(spans[parent][1], spans[place][1])
-            waits_for[parent] -= 1
-            if not waits_for[parent]:
-                ready.append(parent)
-    return spans
+    own = [(len(nodes), -1) if node.step is None else (node.step, node.step) for node in nodes]
+    return fold_up(nodes, own, lambda one, other: (min(one[0], other[0]), max(one[1], other[1])))

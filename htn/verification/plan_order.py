@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 from htn.compilations.htn_in_time import NO_TREE, as_plain_plans
 from htn.compilations.htn_reductions import add_placeholders_of_steps
 from htn.model import Decomposition, HtnProblem
-from htn.verification.chart_parsing import verify
-from htn.verification.decomposition_tree import Events, FlawError, Frame, check_order, events_of, frames_of
-from htn.verification.plan_verification import Sweep, check_constraints, validate
+from htn.verification.chart_parsing import verify_overlapping
+from htn.verification.decomposition_tree import Events, FlawError, Frame
+from htn.verification.plan_verification import Sweep, make_sweep
 from htn.verification.supposed_plans import SECONDS, verify_on_suppositions
 from planner.errors import PlanError
 from planner.lightweight import replace
 from planner.limits import Limits
 from planner.model import Action
-from planner.model.formulas import TRUE, Formula, conjunction, conjuncts, substitute
+from planner.model.formulas import TRUE, Formula, conjuncts, substitute, with_conjuncts
 from planner.partial_order.causal_links import Order, Steps, draw_order, find_order, members
 from planner.partial_order.supposed import suppose
 from planner.plan import Plan, Step
 from planner.problem_kinds import with_classical
 from planner.semantics.snap_actions import make_snap_problem
-from planner.validation.validate import Replay
+from planner.validation.verdict import Verdict
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -38,14 +38,19 @@ def partial_order(problem: HtnProblem, plan: Plan) -> nx.DiGraph[int]:
     networks or through such a step has the reason "task". Raises `PlanError` for an invalid plan.
     """
     problem, looks = _suppose(add_placeholders_of_steps(problem, plan.steps), plan)
-    sweep, frames = _sweep(problem, plan)
-    order = list(_list_events(sweep, frames, plan))
+    return _order_steps(problem, plan, looks)
+
+
+def _order_steps(problem: HtnProblem, plan: Plan, looks: Sequence[tuple[int, int]] = ()) -> nx.DiGraph[int]:
+    """Return the order of the steps of `plan`, of which some look before others. Raises `PlanError`."""
+    sweep = _sweep(problem, plan)
+    order = list(_list_events(sweep, plan))
     actions = dict(problem.classical.domain.actions)
     steps: list[Step] = []
     for event in order:
         number = sweep.events.steps.get(event)
         if number is None:
-            test = _make_test(frames[event // 2], sweep)
+            test = _make_test(event, sweep)
             actions[test.name] = test
             steps.append(Step(test.name))
         else:
@@ -64,8 +69,7 @@ def _suppose(problem: HtnProblem, plan: Plan) -> tuple[HtnProblem, list[tuple[in
     if not problem.classical.unknown:
         return problem, []
     verdict = verify_on_suppositions(problem, plan)
-    if not verdict.valid:
-        raise PlanError(f"only a valid plan has an order: {verdict.reason}")
+    _require_valid(verdict)
     looks = [(each.seen, step) for each in verdict.suppositions if each.seen is not None for step in each.steps]
     classical = suppose(problem.classical, verdict.suppositions)
     return replace(with_classical(problem, classical), seal=()), looks
@@ -76,20 +80,29 @@ def partial_order_in_time(problem: HtnProblem, plan: Plan) -> nx.DiGraph[tuple[i
     from htn.compilations.htn_in_time import order_steps
     from planner.scheduling.order_in_time import order_in_time
 
-    tree = plan.tree
-    if not isinstance(tree, Decomposition):
-        raise PlanError(NO_TREE)
-    before = [((one + 1, "end"), (other + 1, "start")) for one, other in order_steps(problem, tree)]
+    before = [((one + 1, "end"), (other + 1, "start")) for one, other in order_steps(problem, _tree_of(plan))]
+    flaws: list[PlanError] = []
     for plain, kind in zip(as_plain_plans(problem, plan), ("start", "end"), strict=False):
-        if validate(plain.problem, plain).valid:
-            nodes = list(_name_nodes(plain, kind, plan, problem))
-            order = partial_order(plain.problem, plain)
-            before += [(nodes[one - 1], nodes[other - 1]) for one, other in order.edges]
-            return order_in_time(problem.classical, plan, before)
-    verdict = verify(problem, plan, Limits(SECONDS))  # steps that need each other are judged by their times alone
+        try:
+            order = _order_steps(add_placeholders_of_steps(plain.problem, plain.steps), plain)
+        except PlanError as flaw:
+            flaws.append(flaw)
+            continue
+        nodes = list(_name_nodes(plain, kind, plan, problem))
+        before += [(nodes[one - 1], nodes[other - 1]) for one, other in order.edges]
+        return order_in_time(problem.classical, plan, before)
+    # steps that need each other are judged by their times alone
+    judge = verify_on_suppositions if problem.classical.unknown else verify_overlapping
+    verdict = judge(problem, plan, Limits(SECONDS))
+    if verdict is None:
+        raise flaws[0]
+    _require_valid(verdict)
+    return order_in_time(problem.classical, plan, before)
+
+
+def _require_valid(verdict: Verdict) -> None:
     if not verdict.valid:
         raise PlanError(f"only a valid plan has an order: {verdict.reason}")
-    return order_in_time(problem.classical, plan, before)
 
 
 def _name_nodes(plain: Plan, kind: str, plan: Plan, problem: HtnProblem) -> Iterator[tuple[int, str]]:
@@ -106,32 +119,29 @@ def _name_nodes(plain: Plan, kind: str, plan: Plan, problem: HtnProblem) -> Iter
             yield next(steps) + 1, kind
 
 
-def _sweep(problem: HtnProblem, plan: Plan) -> tuple[Sweep, dict[int, Frame]]:
-    """Return the pass over the states of `plan`, a valid one, and its frames by their places."""
-    tree = plan.tree
-    if not isinstance(tree, Decomposition):
-        raise PlanError(NO_TREE)
-    replay = Replay(problem.classical)
+def _sweep(problem: HtnProblem, plan: Plan) -> Sweep:
+    """Return the pass over the states of `plan`, a valid one."""
+    _tree_of(plan)
     try:
-        frames = frames_of(problem, plan.steps, tree, replay.simulation.rules.universe)
-        events = events_of(tree, frames)
-        check_order(events, frames, plan.steps)
-        check_constraints(frames, replay.simulation)
+        sweep = make_sweep(problem, plan)
     except FlawError as flaw:
         raise PlanError(f"only a valid plan has an order: {flaw}") from None
-    sweep = Sweep(replay, frames, events)
-    verdict = sweep.verdict(plan)
-    if not verdict.valid:
-        raise PlanError(f"only a valid plan has an order: {verdict.reason}")
-    return sweep, {each.place: each for each in frames}
+    _require_valid(sweep.verdict(plan))
+    return sweep
 
 
-def _list_events(sweep: Sweep, frames: dict[int, Frame], plan: Plan) -> Iterator[int]:
+def _tree_of(plan: Plan) -> Decomposition:
+    if not isinstance(plan.tree, Decomposition):
+        raise PlanError(NO_TREE)
+    return plan.tree
+
+
+def _list_events(sweep: Sweep, plan: Plan) -> Iterator[int]:
     """Yield the steps, and the beginnings of methods that have conditions, as they came in the pass."""
     steps = {number: event for event, number in sweep.events.steps.items()}
     for slot in range(len(plan.steps) + 1):
         for place, begun in sweep.slots.items():
-            if begun == slot and _condition_of(frames[place]) != TRUE:
+            if begun == slot and _condition_of(sweep.frames[2 * place]) != TRUE:
                 yield 2 * place
         if slot < len(plan.steps):
             yield steps[slot]
@@ -139,11 +149,12 @@ def _list_events(sweep: Sweep, frames: dict[int, Frame], plan: Plan) -> Iterator
 
 def _condition_of(frame: Frame) -> Formula:
     method = frame.method
-    return conjunction([*conjuncts(method.precondition), *conjuncts(method.network.constraints)])
+    return with_conjuncts(method.precondition, *conjuncts(method.network.constraints))
 
 
-def _make_test(frame: Frame, sweep: Sweep) -> Action:
-    """Return an action that requires what the method of `frame` does, and changes nothing."""
+def _make_test(event: int, sweep: Sweep) -> Action:
+    """Return an action that requires what the method that begins at `event` does, and changes nothing."""
+    frame = sweep.frames[event]
     names = [parameter.name for parameter in frame.method.parameters]
     binding = dict(zip(names, sweep.found[frame.place], strict=True))
     return Action(f"@begin-{frame.place}", requires=substitute(_condition_of(frame), binding), cost=())

@@ -50,7 +50,8 @@ class Sweep:
         self.slots: dict[int, int] = {}
         self.events = events
         self._replay = replay
-        self._frames = {2 * frame.place: frame for frame in frames}
+        self.frames = {2 * frame.place: frame for frame in frames}
+        """By the events of their beginnings."""
         self._waits_for = events.waits_for.copy()
         self._compiled: dict[str, tuple[Condition, frozenset[str]]] = {}
         self._waiting: dict[int, int] = {}
@@ -81,7 +82,7 @@ class Sweep:
         """Let all events happen that can happen in this slot, beginning with `ready`."""
         while ready:
             event = ready.pop()
-            frame = self._frames.get(event)
+            frame = self.frames.get(event)
             if event in self.events.steps:
                 continue
             if frame is None or self._begin(frame):
@@ -95,7 +96,7 @@ class Sweep:
     def _forget(self, event: int) -> None:
         """Stop waiting for the precondition of the beginning `event`."""
         if self._waiting.pop(event, None) is not None:
-            for predicate in self._condition(self._frames[event])[1]:
+            for predicate in self._condition(self.frames[event])[1]:
                 del self._readers[predicate][event]
 
     def _successors(self, event: int) -> list[int]:
@@ -140,7 +141,7 @@ class Sweep:
     def _failure(self, steps: Sequence[Step]) -> Verdict:
         """Return the verdict on a plan in which a method cannot begin; of several, the last in the tree."""
         event = self._culprit(steps)
-        frame, since, now = self._frames[event], self._waiting[event], self._slot
+        frame, since, now = self.frames[event], self._waiting[event], self._slot
         until = f"before step {now + 1} {steps[now]}" if now < len(steps) else "at the end"
         if since < now:
             until = f"at no time between step {since} and {'step ' + str(now + 1) if now < len(steps) else 'the end'}"
@@ -217,16 +218,21 @@ def _check(problem: HtnProblem, plan: Plan) -> tuple[Verdict, dict[int, tuple[st
 
 def check_thoroughly(problem: HtnProblem, plan: Plan) -> tuple[Verdict, dict[int, tuple[str, ...]]]:
     """Return the verdict on `plan`, which has a decomposition, and the bindings of its methods by node."""
-    replay = Replay(problem.classical)
     try:
-        frames = frames_of(problem, plan.steps, plan.tree, replay.simulation.rules.universe)
-        events = events_of(plan.tree, frames)
-        check_order(events, frames, plan.steps)
-        check_constraints(frames, replay.simulation)
+        sweep = make_sweep(problem, plan)
     except FlawError as flaw:
         return _flaw_verdict(str(flaw)), {}
-    sweep = Sweep(replay, frames, events)
     return sweep.verdict(plan), sweep.found
+
+
+def make_sweep(problem: HtnProblem, plan: Plan) -> Sweep:
+    """Return the pass over the states of `plan`, whose decomposition fits its steps. Raises `FlawError` otherwise."""
+    replay = Replay(problem.classical)
+    frames = frames_of(problem, plan.steps, plan.tree, replay.simulation.rules.universe)
+    events = events_of(plan.tree, frames)
+    check_order(events, frames, plan.steps)
+    check_constraints(frames, replay.simulation)
+    return Sweep(replay, frames, events)
 
 
 def _flaw_verdict(reason: str) -> Verdict:
@@ -242,4 +248,4 @@ def _check_arguments(problem: Any, plan: Any) -> None:
         raise InputError(f"{kind_of(plan.tree)} is no decomposition", hint="htn.model has the class")
 
 
-__all__ = ["check_thoroughly", "complete_bindings", "validate"]
+__all__ = ["check_thoroughly", "complete_bindings", "make_sweep", "validate"]

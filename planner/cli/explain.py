@@ -130,14 +130,11 @@ def _is_plan(text: str, source: Source) -> bool:
 def _explain_given(problem: AnyProblem, given: Namespace, path: Path, limits: Limits, watchman: Watchman) -> Exit:
     """Explain the plan in the file at `path`, or say why it does not work."""
     from planner.explain.any_problem import explain_any_plan
-    from planner.validation.timed_replay import in_turn
-    from planner.validation.validate import validate
+    from planner.validation.validate import validate_in_turn
 
     plan, _ = options.read_plan_file(path, problem)
     if isinstance(problem, Problem):
-        if is_temporal(problem) and not plan.times:
-            plan = in_turn(problem, plan.steps)
-        verdict = validate(problem, plan if plan.times else plan.steps)
+        plan, verdict = validate_in_turn(problem, plan)
         with watchman.searching() if plan.times else nullcontext() as limits.cancel:
             found: Reasons = explain_any_plan(plan, limits) if verdict.valid else verdict
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planner.lightweight import Any, Final, dataclass
+from planner.model.formulas import Number
 from planner.plan import Plan
 
 
@@ -27,17 +28,23 @@ ALL: Final = Claim()
 """The claims of a compilation that keeps all plans."""
 
 
+def keep_bound(bound: Number) -> Number | None:
+    """Return `bound`, which holds for the source as well."""
+    return bound
+
+
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """A compiled `problem`; `lift` turns its plans into those of its source, and `words` what is said of it.
 
-    `claim` tells what its answers say of the source.
+    `claim` tells what its answers say of the source, and `bound` what a lower bound bounds there; None: nothing.
     """
 
     problem: Any
     lift: Callable[[Plan], Plan]
     claim: Claim = ALL
     words: Callable[[str], str] = str
+    bound: Callable[[Number], Number | None] = keep_bound
 
 
 def reserve_name(name: str, taken: set[str], mark: str = "_") -> str:

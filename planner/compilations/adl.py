@@ -12,7 +12,7 @@ from planner.lightweight import dataclass, replace
 from planner.model import formulas
 from planner.model.actions import Action, Literal, When, has_open_argument
 from planner.model.domain import DomainModel, Predicate, TypeHierarchy, cache_per_domain, declares_changes
-from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Formula, Not, Term, Variable
+from planner.model.formulas import OPEN, TRUE, And, Atom, Equals, Formula, Not, Term, Variable, with_conjuncts
 from planner.model.problem import Problem
 from planner.semantics.staleness import StaleRule, Write, collect_stale_rules, find_stale
 
@@ -64,7 +64,7 @@ def _compile_action(action: Action, domain: DomainModel, rules: tuple[StaleRule,
     needs = history.required_by(action)
     return replace(
         action,
-        requires=formulas.conjunction([*formulas.conjuncts(action.requires), *needs]) if needs else action.requires,
+        requires=with_conjuncts(action.requires, *needs) if needs else action.requires,
         provides=tuple(dict.fromkeys(provides)),
         modifies=(),
         when=tuple([effect for effect in effects if effect not in unconditional]),

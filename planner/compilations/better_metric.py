@@ -13,7 +13,7 @@ from planner.lightweight import replace
 from planner.model.actions import Action, NumericEffect
 from planner.model.arithmetic import as_number, evaluate, exact_value
 from planner.model.domain import Function, numeric_fluents
-from planner.model.formulas import Comparison, Number, conjunction, conjuncts
+from planner.model.formulas import Comparison, Number, with_conjuncts
 from planner.model.problem import TOTAL_COST, Goal, Metric, NumericMetric, Problem
 from planner.semantics.linear_forms import linear_form
 from planner.semantics.numeric_state import Values
@@ -38,7 +38,7 @@ def demand_better(problem: Problem, metric: NumericMetric, cost: Number) -> Prob
         total = Function(TOTAL_COST.predicate, high=_find_most(metric, Fraction(exact_value(limit)), problem))
         domain = replace(domain, functions={**domain.functions, total.name: total})
     better = Comparison(metric.expression, ">" if metric.maximize else "<", limit)
-    goal = Goal(conjunction([*conjuncts(problem.goal.hard), better]), problem.goal.soft)
+    goal = Goal(with_conjuncts(problem.goal.hard, better), problem.goal.soft)
     return replace(problem, domain=domain, values=values, goal=goal, metric=Metric.COST)
 
 

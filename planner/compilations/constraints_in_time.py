@@ -17,7 +17,6 @@ from functools import partial
 
 from planner.compilations import Claim, Compiled
 from planner.compilations.driver import Driver, as_plan_of
-from planner.compilations.lifted_regression import negate
 from planner.compilations.normal_form import to_negation_normal_form
 from planner.compilations.passes import compile_away
 from planner.compilations.trajectory_constraints import (
@@ -59,6 +58,8 @@ from planner.model.formulas import (
     comparisons_in,
     conjunction,
     conjuncts,
+    negate,
+    with_conjuncts,
 )
 from planner.model.problem import Goal, Metric, Problem, SoftGoal
 from planner.model.timing import TimedEffect
@@ -101,7 +102,7 @@ def grant(problem: Problem, wishes: Collection[SoftGoal | Constraint]) -> Proble
     goals = [each.condition for each in wishes if isinstance(each, SoftGoal)]
     kept = [replace(each, utility=None) for each in wishes if isinstance(each, Constraint)]
     hard = [each for each in problem.constraints if each.utility is None]
-    goal = Goal(conjunction([*conjuncts(problem.goal.hard), *goals]))
+    goal = Goal(with_conjuncts(problem.goal.hard, *goals))
     return replace(problem, goal=goal, constraints=(*hard, *kept), seal=())
 
 
@@ -238,7 +239,7 @@ class _Added:
         """Return `moment` with what is added."""
         return replace(
             moment,
-            requires=conjunction([*conjuncts(moment.requires), *conjuncts(self.needs)]),
+            requires=with_conjuncts(moment.requires, *conjuncts(self.needs)),
             provides=(*moment.provides, *self.provides),
             when=(*moment.when, *self.branches),
             numbers=(*moment.numbers, *self.certain),

@@ -16,7 +16,7 @@ from planner.grounding.ground_temporal import add_running, hard_deadlines, runni
 from planner.lightweight import Final, replace
 from planner.model.actions import Action, NumericEffect, negated_atoms
 from planner.model.domain import Function, TypeHierarchy
-from planner.model.formulas import Atom, Comparison, Not, conjunction, conjuncts
+from planner.model.formulas import Atom, Comparison, Not, with_conjuncts
 from planner.model.problem import Metric, Problem
 from planner.semantics.snap_actions import make_snap_problem
 
@@ -66,7 +66,7 @@ def value_happenings(problem: Problem) -> Problem | None:
         actions[moments.start] = replace(start, numbers=(*start.numbers, NumericEffect(runs, "+=", 1)))
         actions[moments.end] = replace(
             end,
-            requires=conjunction([*conjuncts(end.requires), Comparison(runs, ">=", 1)]),
+            requires=with_conjuncts(end.requires, Comparison(runs, ">=", 1)),
             numbers=(*end.numbers, NumericEffect(runs, "-=", 1)),
         )
     domain = replace(found.domain, actions=actions, functions=functions)

@@ -70,7 +70,7 @@ class Relaxation:
     def created_pools(self, step: Step) -> list[str]:
         """Return the pools of the objects that `step` creates."""
         action = self.problem.domain.actions.get(step.action)
-        created = () if action is None else step.arguments[len(action.parameters) :]
+        created = () if action is None else action.created_arguments(step.arguments)
         return [self.pooled.pool_of[name] for name in created]
 
 

@@ -9,18 +9,19 @@ cost of all other plans. The relaxation can prove that there is no plan with any
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
+from planner.compilations import Compiled
 from planner.compilations.creation_relaxation import Relaxation, bound_costs, bound_uses, count_copies
+from planner.compilations.driver import Driver
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.object_creation import add_placeholders, compile_object_creation, created_types, map_plan_back
 from planner.compilations.placeholder_pools import PooledProblem, Pools, number_placeholders
 from planner.compilations.pool_selection import relax_creation
 from planner.grounding.allowances import with_allowances
 from planner.lightweight import Any, Final, dataclass, replace
-from planner.limits import LimitReached, Limits, read_clock
+from planner.limits import STOPS, LimitReached, Limits, Stop, read_clock, stop_reason
 from planner.model.actions import Action
 from planner.model.domain import TypeHierarchy, creates_objects
 from planner.model.formulas import Atom, Exists, Forall, Formula, Number, Or, Variable, walk
@@ -29,7 +30,6 @@ from planner.options import ANY_PLAN, Solve, SolveOptions
 from planner.plan import (
     EXACT,
     Plan,
-    Progress,
     Result,
     Statistics,
     Status,
@@ -38,7 +38,6 @@ from planner.plan import (
     exact_sum,
     unsupported_result,
 )
-from planner.portfolio.search_history import Recorder
 from planner.search.search_run import TIERS
 from planner.task.ground_task import Task
 from planner.validation.validate import check_steps
@@ -152,8 +151,6 @@ def least_cost(action: Action, problem: Problem) -> Number:
     return total
 
 
-MOST_STEPS: Final = 64
-"""Maximum number of steps that create objects of one pool, in the plans that rounds search, unless more are needed."""
 SECONDS: Final = 5.0
 """Without a time limit: seconds per placeholder for a round without a plan; the last round is unlimited."""
 PREPARING: Final = 0.25
@@ -173,21 +170,22 @@ def solve_with_creation(problem: Problem, options: SolveOptions, solve: Solve) -
 
 
 class CreationRounds:
-    """The rounds so far, with the best plan and a lower bound; each kind of problems has a subclass."""
+    """The rounds so far; each kind of problems has a subclass."""
+
+    most = 64
+    """Steps that create objects of one pool, at most, in the plans that rounds search, unless more are needed."""
 
     def __init__(self, problem: Any, options: SolveOptions, solve: Solve) -> None:
         self.problem = problem
         self.options = options
-        self.limits = options.limits()
-        self._solve = solve
-        self._creations: list[Creation] = []
+        self.driver = Driver(problem, options, solve, self.check_plan)
+        self.limits = self.driver.limits
+        self.creations: list[Creation] = []
+        self.lacking: set[str] = set()
+        """The types of which plans may lack placeholders in the present round."""
         self.steps: dict[str, int] = {}
         """For each type, the creating steps of one pool that the present round allows."""
-        self._beyond: Number | None = None
-        self._bound: Number | None = None
-        self._plan: Plan | None = None
         self._spent = Statistics()
-        self._recorder = Recorder()
         self._is_beyond_budgets: bool | None = None
         """Whether a round without a plan has one without budgets; None if that is unknown."""
         self.prepared: tuple[Any, Callable[[Limits], Task]] | None = None
@@ -205,11 +203,11 @@ class CreationRounds:
 
     def check_plan(self, plan: Plan) -> Verdict:
         """Check `plan` with the independent plan checker."""
-        raise NotImplementedError
+        return check_steps(self.problem, plan)
 
     def map_plan(self, plan: Plan) -> Plan:
         """Return `plan`, of a problem with placeholders, as a plan of the problem."""
-        return map_plan_back(plan, self.problem)
+        return number_placeholders(map_plan_back(plan, self.problem), self.problem)
 
     def is_proved(self, steps: int) -> bool:
         """Return whether unsolvability with the present placeholders is proved for any number of them."""
@@ -218,10 +216,10 @@ class CreationRounds:
     @property
     def creates_nothing(self) -> bool:
         """Whether no action that creates objects is relevant to the goal."""
-        return not self._creations
+        return not self.creations
 
-    def find_exceeded_budget(self) -> str:
-        """Return why no plan keeps some budget, if that is known without search; else ""."""
+    def find_objection(self) -> str:
+        """Return why there is no plan with any number of created objects, if that is known without search; else ""."""
         return ""
 
     def without_budgets(self, _problem: Any) -> Any | None:
@@ -232,31 +230,26 @@ class CreationRounds:
         """Search, and return the answer, or the best one when a limit ends the search."""
         try:
             return self._run_rounds()
-        except LimitReached as limit:
-            return self._current_result(limit.stopped_by)
-        except MemoryError:
-            return self._current_result(StoppedBy.MEMORY)
-        except KeyboardInterrupt:
-            return self._current_result(StoppedBy.CANCELLED)
+        except STOPS as stop:
+            return self._current_result(stop_reason(stop))
 
     def _run_rounds(self) -> Result:
         """Search in rounds, and return the answer. Raises `LimitReached` between two rounds."""
-        self._creations, fewest = self.prepare()
-        exceeded = self.find_exceeded_budget()
-        if exceeded:
-            return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, None, None, self._spent, exceeded)
-        most = max(fewest, MOST_STEPS)
+        self.creations, fewest = self.prepare()
+        objection = self.find_objection()
+        if objection:
+            return Result(Status.UNSOLVABLE, StoppedBy.EXHAUSTED, None, None, self._spent, objection)
+        most = max(fewest, self.most)
         steps: int | None = fewest
         while steps is not None:
-            found = self._run_round(steps, most)
+            found = self.run_round(steps, most)
             if found.status is Status.UNSUPPORTED:
                 return found
-            missing = found.status is Status.UNSOLVABLE and self._plan is None
+            missing = found.status is Status.UNSOLVABLE and self.driver.plan is None
             if missing and self.is_proved(steps):
-                return self._recorder.finish(
-                    self.limits.elapsed, replace(found, lower_bound=None, statistics=self._spent)
-                )
-            if self._is_final(found):
+                self.driver.bound = None
+                return self.driver.end(replace(found, statistics=self._spent))
+            if self.is_final(found):
                 first = found.plan is not None and self.options.mode == "first"
                 return self._current_result(StoppedBy.FIRST_PLAN if first else found.stopped_by, found.reason)
             if missing and self._is_beyond_budgets is None:
@@ -271,108 +264,114 @@ class CreationRounds:
         free = self.without_budgets(self.add_placeholders(self.steps))
         if free is None:
             return None
-        return self._search(free, ANY_PLAN, _Turn(self.limits.cancel, self._time_share(steps, most))).has_plan or None
+        options = ANY_PLAN.within(self._make_turn(steps, most))
+        return self._count(self.driver.search(free, options)).has_plan or None
 
-    def _is_final(self, found: Result) -> bool:
+    def is_final(self, found: Result) -> bool:
         """Return whether further rounds cannot improve the answer, or are not wanted."""
-        if self._is_optimal or not self._creations or found.stopped_by in (StoppedBy.MEMORY, StoppedBy.CANCELLED):
+        if self.driver.is_optimal or not self.creations or found.stopped_by in (StoppedBy.MEMORY, StoppedBy.CANCELLED):
             return True
         ended = found.stopped_by in (StoppedBy.FIRST_PLAN, StoppedBy.INCOMPLETE) or self.options.mode == "first"
         return found.plan is not None and ended
 
     def _next_steps(self, steps: int, most: int) -> int | None:
         """Return the creating steps of each pool that the next round allows; None if it would allow no more."""
-        wanted = [self._count_sufficient(each) for each in self._creations]
-        if self._plan is None or None in wanted:
+        wanted = [self.count_sufficient(each) for each in self.creations]
+        if self.driver.plan is None or None in wanted:
             return 2 * steps if steps < most else None
         enough = max(number or 0 for number in wanted)
         return min(enough, most) if enough > steps and steps < most else None
 
-    def _count_sufficient(self, creation: Creation) -> int | None:
+    def count_sufficient(self, creation: Creation) -> int | None:
         """Return the creating steps of a pool in plans better than the best one; None if there is no bound."""
-        return None if self._plan is None else creation.count_sufficient(self._plan.charge)
+        return None if self.driver.plan is None else creation.count_sufficient(self.driver.plan.charge)
 
-    def _run_round(self, steps: int, most: int) -> Result:
-        """Search with placeholders for `steps` creating steps of each pool, and update plan and bound."""
-        for each in self._creations:
-            enough = self._count_sufficient(each)
+    def run_round(self, steps: int, most: int) -> Result:
+        """Search with placeholders for `steps` creating steps of each pool, and keep plan and bound."""
+        for each in self.creations:
+            enough = self.count_sufficient(each)
             number = steps if enough is None else min(steps, enough)
             self.steps[each.kind] = max(self.steps.get(each.kind, 0), number)
-        self._beyond = min((each.bound_beyond(self.steps[each.kind]) for each in self._creations), default=None)
-        turn = _Turn(self.limits.cancel, self._time_share(steps, most), goes_on=self._suffices)
-
-        def report(progress: Progress) -> None:
-            self._update(progress.plan, progress.lower_bound)
-            turn.goes_on = self._suffices
-            self._recorder.note_progress(self.limits.elapsed, self._plan, self._bound, progress.statistics)
-            if self.options.on_progress is not None:
-                self.options.on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
-
-        options = replace(self.options, on_progress=report, prepared=self.prepared)
-        found = self._search(self.add_placeholders(self.steps), options, turn)
-        best = found.plan if found.status is Status.OPTIMAL else None
-        self._update(found.plan, found.lower_bound if best is None else best.charge)
-        if found.status is Status.UNSOLVABLE:
-            self._update(None, self._beyond)
-        late = turn.is_over and found.stopped_by is StoppedBy.CANCELLED
+        self.lacking = {each.kind for each in self.creations}
+        compiled = Compiled(self.add_placeholders(self.steps), self.map_plan, bound=self.bound_all)
+        within = self.limit_round(steps, most)
+        found = self._count(self.driver.ask(compiled, within, prepared=self.prepared))
+        if found.plan is not None and found.status is Status.OPTIMAL:
+            self.driver.raise_bound(self.bound_all(found.plan.charge))
+        elif found.status is Status.UNSOLVABLE:
+            self.driver.raise_bound(self.beyond)
+        late = found.stopped_by is StoppedBy.CANCELLED and self._is_over(within)
         return replace(found, stopped_by=StoppedBy.TIME) if late else found
 
-    def _search(self, expanded: Any, options: SolveOptions, turn: _Turn) -> Result:
-        began = self.limits.elapsed
-        found = self._solve(expanded, options.within(self.limits, cancel=turn))
-        self._recorder.take_turns(found.history, began)
+    def limit_round(self, steps: int, most: int) -> Limits:
+        """Return the limits of a round; it goes on while no plan beyond it is better than the best one."""
+        return self._make_turn(steps, most, lambda: self._suffices)
+
+    def _make_turn(self, steps: int, most: int, goes_on: Callable[[], bool] = lambda: False) -> Limits:
+        """Return limits that end after the time of a round, unless it `goes_on`."""
+        within, seconds, began = self.limits.part(None), self.time_share(steps, most), read_clock()
+        if seconds is not None:
+            within.cancel = Stop(within.cancel, lambda: read_clock() > began + seconds and not goes_on())
+        return within
+
+    def _is_over(self, turn: Limits) -> bool:
+        """Return whether the time of `turn` is over, and all the work is not cancelled."""
+        own, outer = turn.cancel, self.limits.cancel
+        return own is not outer and own is not None and own.is_set() and not (outer is not None and outer.is_set())
+
+    def _count(self, found: Result) -> Result:
+        """Add the statistics of `found`, which is returned, to those of the rounds so far."""
         self._spent = _add_statistics(self._spent, found.statistics)
         return found
 
     def search_any(self, expanded: Any, steps: Mapping[str, int]) -> Result:
         """Search for any plan of a problem with placeholders for so many creating steps, within the time of a round."""
-        most = max(steps.values(), default=1)
-        return self._search(expanded, ANY_PLAN, _Turn(self.limits.cancel, self._time_share(most, MOST_STEPS)))
+        within = self._make_turn(max(steps.values(), default=1), self.most)
+        return self._count(self.driver.search(expanded, ANY_PLAN.within(within)))
 
-    def _time_share(self, steps: int, most: int) -> float | None:
+    def time_share(self, steps: int, most: int) -> float | None:
         """Return the seconds that a round may take before there is a plan; None if it is the last."""
         rounds = (most // steps).bit_length()
-        if rounds <= 1 or not self._creations:
+        if rounds <= 1 or not self.creations:
             return None
         return SECONDS * steps if self.limits.remaining is None else self.limits.remaining / rounds
 
-    def _update(self, plan: Plan | None, bound: Number | None) -> None:
-        """Update the best plan, and the lower bound by a `bound` on plans within the placeholders of the round."""
-        if plan is not None and (self._plan is None or plan.charge < self._plan.charge):
-            self._plan = self.map_plan(plan)
-        if bound is not None:
-            bound = bound if self._beyond is None else min(bound, self._beyond)
-            self._bound = bound if self._bound is None else max(self._bound, bound)
+    def bound_all(self, bound: Number) -> Number | None:
+        """Return the lower bound for any number of objects that follows from a `bound` on the plans of the round."""
+        return bound if self.beyond is None else min(bound, self.beyond)
+
+    @property
+    def beyond(self) -> Number | None:
+        """Lower bound on the charge of plans that lack placeholders in the present round; None if there are none."""
+        bounds = [each.bound_beyond(self.steps[each.kind]) for each in self.creations if each.kind in self.lacking]
+        return min(bounds, default=None)
 
     @property
     def _suffices(self) -> bool:
         """Whether no plan beyond the present round is better than the best plan."""
-        return self._plan is not None and (self._beyond is None or self._beyond >= self._plan.charge)
-
-    @property
-    def _is_optimal(self) -> bool:
-        return self._plan is not None and self._bound is not None and self._bound >= self._plan.charge
+        plan = self.driver.plan
+        return plan is not None and (self.beyond is None or self.beyond >= plan.charge)
 
     def _current_result(self, stopped_by: StoppedBy, reason: str = "") -> Result:
         """Return the answer from the best plan and the bound; `stopped_by` says why the search ended."""
-        if self._plan is not None:
-            verdict = self.check_plan(self._plan)
-            if not verdict.valid:
-                raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-        status = Status.UNKNOWN if self._plan is None else Status.SOLVED
-        if self._is_optimal:
+        status = Status.UNKNOWN if self.driver.plan is None else Status.SOLVED
+        if self.driver.is_optimal:
             status, stopped_by, reason = Status.OPTIMAL, StoppedBy.EXHAUSTED, ""
-        if self._plan is None:
-            reason = "; ".join(filter(None, [reason, *self._describe_tried(stopped_by)]))
-        found = Result(status, stopped_by, self._plan, self._bound, self._spent, reason)
-        return self._recorder.finish(self.limits.elapsed, found)
+        else:
+            stopped_by, reason = self.describe_end(stopped_by, reason)
+        return self.driver.end(Result(status, stopped_by, statistics=self._spent, reason=reason))
+
+    def describe_end(self, stopped_by: StoppedBy, reason: str) -> tuple[StoppedBy, str]:
+        """Return why the search ended without a proof, and what is to be said of it."""
+        tried = self._describe_tried(stopped_by) if self.driver.plan is None else ()
+        return stopped_by, "; ".join(filter(None, [reason, *tried]))
 
     def _describe_tried(self, stopped_by: StoppedBy) -> Iterator[str]:
         """Yield what kept the rounds from a plan: budgets, time, or the number of placeholders."""
         if self._is_beyond_budgets:
             names = " and ".join(self.problem.budgets)
             yield f"no plan is known that keeps the budget of {names}; without it there is one"
-        elif self.steps and self._creations:
+        elif self.steps and self.creations:
             tried = " and ".join([f"{number} '{kind}'" for kind, number in self.steps.items()])
             if stopped_by is not StoppedBy.INCOMPLETE or self._is_cut:
                 yield f"time ended a search in which up to {tried} could be created alike"
@@ -426,19 +425,11 @@ class ClassicalRounds(CreationRounds):
         assert found is not None
         return found
 
-    def check_plan(self, plan: Plan) -> Verdict:
-        """Check `plan` with the independent plan checker."""
-        return check_steps(self.problem, plan)
-
-    def map_plan(self, plan: Plan) -> Plan:
-        """Return `plan`, of a problem with placeholders, as a plan of the problem."""
-        return number_placeholders(super().map_plan(plan), self.problem)
-
     def without_budgets(self, problem: Problem) -> Problem | None:
         """Return a problem with placeholders without its budgets; None if it has none."""
         return replace(problem, budgets={}) if problem.budgets else None
 
-    def find_exceeded_budget(self) -> str:
+    def find_objection(self) -> str:
         """Return why no plan keeps some budget, if the relaxation shows that; else ""."""
         relaxation = self._relaxation
         if relaxation is None or not self.problem.budgets or self.problem.unknown or relaxation.is_unreachable:
@@ -467,25 +458,6 @@ class ClassicalRounds(CreationRounds):
             return False
         found = self.search_any(replace(pooled.problem, goal=Goal(used), constraints=(), budgets={}), steps)
         return found.status is Status.UNSOLVABLE
-
-
-class _Turn(threading.Event):
-    """Cancels a round after its `seconds`, unless it `goes_on`, or when `outer` is set."""
-
-    def __init__(self, outer: threading.Event | None, seconds: float | None, *, goes_on: bool = False) -> None:
-        super().__init__()
-        self._outer = outer
-        self._end = None if seconds is None else read_clock() + seconds
-        self.goes_on = goes_on
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the clock ended the round."""
-        return not self.goes_on and self._end is not None and read_clock() > self._end
-
-    def is_set(self) -> bool:
-        """Return whether the search is to end."""
-        return self.is_over or (self._outer is not None and self._outer.is_set())
 
 
 def _add_statistics(before: Statistics, latest: Statistics) -> Statistics:

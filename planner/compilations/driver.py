@@ -6,11 +6,11 @@ the bounds that are claimed to hold for all plans. The status follows from both.
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Callable
 
 from planner.compilations import Compiled
 from planner.lightweight import Any, replace
-from planner.limits import Limits
+from planner.limits import Limits, Stop
 from planner.model.formulas import Number
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact_sum
@@ -34,51 +34,66 @@ def as_plan_of(problem: Any, plan: Plan) -> Plan:
 
 
 class Driver:
-    """The best plan of `problem` and the bound so far, while `solve` answers problems that are compiled from it."""
+    """The best plan of `problem` and the bound so far, while `solve` answers problems that are compiled from it.
 
-    def __init__(self, problem: Any, options: SolveOptions, solve: Solve) -> None:
+    `check` is the checker of plans: that of plans without tasks where there is none.
+    """
+
+    def __init__(
+        self, problem: Any, options: SolveOptions, solve: Solve, check: Callable[[Plan], Verdict] | None = None
+    ) -> None:
         self.problem = problem
         self.options = options
         self.limits = options.limits()
         self.plan: Plan | None = None
         self.bound: Number | None = None
-        self._solve = solve
+        self._solve, self._check = solve, check
         self._recorder = Recorder()
         self._latest: Plan | None = None
 
     def check_plan(self, plan: Plan) -> Verdict:
         """Check `plan` with the plan checker."""
+        if self._check is not None:
+            return self._check(plan)
         from planner.validation.validate import check_steps
 
         return check_steps(self.problem, plan)
 
-    def ask(self, compiled: Compiled, limits: Limits | None = None, *, until_proved: bool = False) -> Result:
-        """Solve the compiled problem within `limits`; keep what holds of the source.
+    def ask(
+        self, compiled: Compiled, limits: Limits | None = None, *, until_proved: bool = False, **changes: Any
+    ) -> Result:
+        """Solve the compiled problem within `limits`, with `changes` of the options; keep what holds of the source.
 
         With `until_proved`, the search ends when a bound from before proves its plan. Return the answer about the
         compiled problem.
         """
 
         def report(progress: Progress) -> None:
-            self._keep(compiled, progress.plan, progress.lower_bound)
+            self.keep(compiled, progress.plan, progress.lower_bound)
             self._recorder.note_progress(self.limits.elapsed, self.plan, self.bound, progress.statistics)
             if self.options.on_progress is not None:
                 self.options.on_progress(
                     replace(progress, plan=self.plan, lower_bound=self.bound, elapsed=self.limits.elapsed)
                 )
 
-        began = self.limits.elapsed
         limits = limits or self.limits
-        cancel = _Proved(self, limits.cancel) if until_proved else limits.cancel
-        options = self.options.within(limits, on_progress=report, cancel=cancel)
-        found = self._solve(compiled.problem, options)
-        self._recorder.take_turns(found.history, began)
-        self._keep(compiled, found.plan, found.lower_bound)
+        cancel = Stop(limits.cancel, lambda: self.is_optimal) if until_proved else limits.cancel
+        options = self.options.within(limits, **{"on_progress": report, "cancel": cancel, **changes})
+        found = self.search(compiled.problem, options)
+        self.keep(compiled, found.plan, found.lower_bound)
         return found
 
-    def _keep(self, compiled: Compiled, plan: Plan | None, bound: Number | None) -> None:
-        if compiled.claim.bounds:
-            self.raise_bound(bound)
+    def search(self, problem: Any, options: SolveOptions) -> Result:
+        """Solve `problem` with `options`; note when which searches are at work, and keep nothing else."""
+        began = self.limits.elapsed
+        found = self._solve(problem, options)
+        self._recorder.take_turns(found.history, began)
+        return found
+
+    def keep(self, compiled: Compiled, plan: Plan | None, bound: Number | None) -> None:
+        """Keep what `plan` and `bound` of the compiled problem say of the source."""
+        if compiled.claim.bounds and bound is not None:
+            self.raise_bound(compiled.bound(bound))
         if plan is None or plan is self._latest:
             return
         self._latest = plan
@@ -86,9 +101,17 @@ class Driver:
         verdict = self.check_plan(lifted)
         if not verdict.valid and compiled.claim.plans:
             raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-        lifted = value_plan(lifted, verdict)
-        if verdict.valid and (self.plan is None or lifted.charge < self.plan.charge):
+        lifted = self.value(lifted, verdict)
+        if verdict.valid and self.is_better(lifted, plan):
             self.plan = lifted
+
+    def value(self, plan: Plan, verdict: Verdict) -> Plan:
+        """Return `plan` with what it is worth, as the plan checker finds it."""
+        return value_plan(plan, verdict)
+
+    def is_better(self, plan: Plan, _compiled: Plan) -> bool:
+        """Return whether `plan`, lifted from one of the compiled problem, is better than the best one so far."""
+        return self.plan is None or plan.charge < self.plan.charge
 
     def raise_bound(self, bound: Number | None) -> None:
         """Note that no plan of the problem is charged less than `bound`."""
@@ -118,15 +141,3 @@ class Driver:
         """Return `answer`, about the problem, with the best plan, the bound and the history."""
         answer = replace(answer, plan=self.plan, lower_bound=self.bound)
         return self._recorder.finish(self.limits.elapsed, answer)
-
-
-class _Proved(threading.Event):
-    """Set when the best plan of `driver` is proved, or when `outer` is set."""
-
-    def __init__(self, driver: Driver, outer: threading.Event | None) -> None:
-        super().__init__()
-        self._driver, self._outer = driver, outer
-
-    def is_set(self) -> bool:
-        """Return whether the search is to end."""
-        return self._driver.is_optimal or (self._outer is not None and self._outer.is_set())

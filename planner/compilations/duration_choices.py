@@ -21,11 +21,10 @@ from planner.model.formulas import (
     Expression,
     Formula,
     comparisons_in,
-    conjunction,
-    conjuncts,
     functions_in,
     is_variable,
     substitute_expression,
+    with_conjuncts,
 )
 from planner.model.problem import Problem
 from planner.model.timing import fix_duration
@@ -103,7 +102,7 @@ def _fix_usefully(action: Action, fluents: frozenset[str], conditions: Iterable[
         if bounds.high is not None:
             limits.append(Comparison(amount, "<=", bounds.high))
         start = Moment(
-            conjunction([*conjuncts(action.at_start.requires), *limits]),
+            with_conjuncts(action.at_start.requires, *limits),
             action.at_start.provides,
             action.at_start.modifies,
             action.at_start.when,

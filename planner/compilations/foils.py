@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
 from planner.compilations import reserve_name
-from planner.compilations.lifted_regression import conjoin, disjoin, negate
+from planner.compilations.lifted_regression import conjoin, disjoin
 from planner.lightweight import Any, Final, dataclass, field, replace
 from planner.model.actions import Action, Constraint, Literal, When
 from planner.model.domain import Predicate
-from planner.model.formulas import FALSE, OPEN, TRUE, Atom, Equals, Formula, conjunction, conjuncts
+from planner.model.formulas import FALSE, OPEN, TRUE, Atom, Equals, Formula, conjuncts, negate, with_conjuncts
 from planner.model.problem import Goal, Problem, is_temporal, seal_like
 from planner.plan import Plan, Step
 from planner.problem_kinds import AnyProblem, classical_of, with_classical
@@ -203,7 +203,7 @@ def _with_actions(problem: Problem, actions: Iterable[Action], facts: Sequence[A
     )
     hard = problem.goal.hard
     if goal != TRUE:
-        hard = conjunction([*conjuncts(hard), *conjuncts(goal)])
+        hard = with_conjuncts(hard, *conjuncts(goal))
     return seal_like(replace(problem, domain=changed, goal=Goal(hard, problem.goal.soft)), problem)
 
 
@@ -236,7 +236,7 @@ def _add_need(action: Action, covered: Formula, fact: Atom) -> Action:
     if covered == FALSE:
         return action
     need = disjoin([negate(covered), fact])
-    return replace(action, requires=conjunction([*conjuncts(action.requires), *conjuncts(need)]))
+    return replace(action, requires=with_conjuncts(action.requires, *conjuncts(need)))
 
 
 def _add_effect(action: Action, covered: Formula, fact: Atom) -> Action:

@@ -21,7 +21,7 @@ from planner.compilations.lifted_regression import conjoin
 from planner.lightweight import Final, replace
 from planner.model.actions import Action, When
 from planner.model.domain import Predicate
-from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, Or, conjunction, conjuncts
+from planner.model.formulas import OPEN, TRUE, Atom, Equals, Formula, Not, Or, conjunction, conjuncts, with_conjuncts
 from planner.model.problem import Goal, Problem, is_temporal, seal
 
 KEPT: Final = "@kept"
@@ -88,7 +88,7 @@ def _demand(problem: Problem, actions: Mapping[str, Action], facts: Iterable[Ato
     """Return `problem` with these `actions`, which make the new `facts` true, and with `goal` in its goal."""
     domain = problem.domain
     predicates = {**domain.predicates, **{fact.predicate: Predicate(fact.predicate) for fact in facts}}
-    hard = conjunction([*conjuncts(problem.goal.hard), *goal])
+    hard = with_conjuncts(problem.goal.hard, *goal)
     changed = replace(domain, actions=actions, predicates=predicates)
     return seal(replace(problem, domain=changed, goal=Goal(hard, problem.goal.soft)))
 

@@ -16,7 +16,21 @@ from planner.lightweight import dataclass
 from planner.model import formulas
 from planner.model.actions import Action, When, negated_atoms, positive_atoms
 from planner.model.domain import ROOT_TYPE, TypeHierarchy
-from planner.model.formulas import FALSE, TRUE, And, Atom, Equals, Exists, Forall, Formula, Not, Or, Term, Variable
+from planner.model.formulas import (
+    FALSE,
+    TRUE,
+    And,
+    Atom,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Not,
+    Or,
+    Term,
+    Variable,
+    negate,
+)
 from planner.model.problem import Problem
 
 Types = Mapping[Term, tuple[str, ...]]
@@ -169,19 +183,6 @@ def disjoin(parts: Iterable[Formula]) -> Formula:
             return TRUE
         found.update(dict.fromkeys(part.parts if isinstance(part, Or) else (part,)))
     return next(iter(found)) if len(found) == 1 else Or(tuple(found))
-
-
-def negate(part: Formula) -> Formula:
-    """Return the negation of `part`, moved inside conjunctions and disjunctions."""
-    match part:
-        case And(parts):
-            return disjoin([negate(each) for each in parts])
-        case Or(parts):
-            return conjoin([negate(each) for each in parts])
-        case Not(inner):
-            return inner
-        case _:
-            return Not(part)
 
 
 def quantify(kind: type[Exists | Forall], variables: tuple[Variable, ...], part: Formula) -> Formula:

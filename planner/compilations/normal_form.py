@@ -25,7 +25,20 @@ from planner.model import formulas
 from planner.model.actions import Action, Literal, When, negated_atoms, positive_atoms
 from planner.model.constructs import Construct
 from planner.model.domain import ROOT_TYPE
-from planner.model.formulas import TRUE, And, Atom, Equals, Exists, Forall, Formula, Imply, Not, Or, Term, Variable
+from planner.model.formulas import (
+    TRUE,
+    And,
+    Atom,
+    Equals,
+    Exists,
+    Forall,
+    Formula,
+    Not,
+    Or,
+    Term,
+    Variable,
+    join_parts,
+)
 from planner.model.problem import Problem
 
 SPLIT_LIMIT: Final = 12
@@ -55,31 +68,22 @@ def split_disjuncts(
     return [_make_conjunction(pieces) for pieces in _split(normal, limit)]
 
 
-def to_negation_normal_form(formula: Formula, fresh: Iterator[int], *, negate: bool = False) -> Formula:
-    """Return `formula` (or its negation) with negations at the atoms and quantified variables renamed apart."""
+def to_negation_normal_form(formula: Formula, fresh: Iterator[int]) -> Formula:
+    """Return `formula` with negations at the atoms, and quantified variables renamed apart."""
+    return _rename_quantified(formulas.push_negations(formula), fresh)
+
+
+def _rename_quantified(formula: Formula, fresh: Iterator[int]) -> Formula:
     match formula:
-        case Not(part):
-            return to_negation_normal_form(part, fresh, negate=not negate)
         case And(parts) | Or(parts):
-            kind = And if isinstance(formula, And) is not negate else Or
-            return _join(kind, [to_negation_normal_form(part, fresh, negate=negate) for part in parts])
-        case Imply(premise, conclusion):
-            return to_negation_normal_form(Or((Not(premise), conclusion)), fresh, negate=negate)
+            return join_parts(type(formula), [_rename_quantified(part, fresh) for part in parts])
         case Forall(variables, part) | Exists(variables, part):
-            kind_of_quantifier = Forall if isinstance(formula, Forall) is not negate else Exists
             renamed = {variable.name: f"{variable.name}@{next(fresh)}" for variable in variables}
-            body = to_negation_normal_form(formulas.substitute(part, renamed), fresh, negate=negate)
+            body = _rename_quantified(formulas.substitute(part, renamed), fresh)
             new = tuple([Variable(renamed[variable.name], variable.types) for variable in variables])
-            return _push_quantifier_in(kind_of_quantifier, new, body)
+            return _push_quantifier_in(type(formula), new, body)
         case _:
-            return Not(formula) if negate else formula
-
-
-def _join(kind: type[And | Or], parts: list[Formula]) -> Formula:
-    flat: list[Formula] = []
-    for part in parts:
-        flat.extend(part.parts if isinstance(part, kind) else (part,))
-    return flat[0] if len(flat) == 1 else kind(tuple(flat))
+            return formula
 
 
 def _push_quantifier_in(kind: type[Forall | Exists], variables: tuple[Variable, ...], body: Formula) -> Formula:
@@ -94,8 +98,8 @@ def _push_quantifier_in(kind: type[Forall | Exists], variables: tuple[Variable, 
     parts = list(body.parts) if isinstance(body, across) else [body]
     outside = [part for part in parts if _is_quantified(part) and not formulas.free_variables(part) & names]
     if outside:
-        inside = _join(across, [part for part in parts if part not in outside])
-        return _join(across, [*outside, _push_quantifier_in(kind, variables, inside)])
+        inside = join_parts(across, [part for part in parts if part not in outside])
+        return join_parts(across, [*outside, _push_quantifier_in(kind, variables, inside)])
     if isinstance(body, kind):
         return kind((*variables, *body.variables), body.part)
     return kind(variables, body)
@@ -132,7 +136,7 @@ def _split_disjunction(parts: tuple[Formula, ...], limit: int) -> list[list[Form
     if not unequal:
         return branches
     equal = [part.part for part in unequal]
-    return [[_join(Or, [*unequal])], *[[*equal, *pieces] for pieces in branches]]
+    return [[join_parts(Or, [*unequal])], *[[*equal, *pieces] for pieces in branches]]
 
 
 def _multiply_out(factors: list[list[list[Formula]]], limit: int) -> list[list[Formula]]:

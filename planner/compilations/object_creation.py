@@ -324,7 +324,7 @@ def for_steps(problem: Problem, steps: Iterable[Step], *, spare: int = 0) -> Pro
     for step in steps:
         action = problem.domain.actions.get(step.action)
         if action is not None and len(step.arguments) == len(action.parameters) + len(action.creates):
-            created = step.arguments[len(action.parameters) :]
+            created = action.created_arguments(step.arguments)
             for name, kind in zip(created, action.creates.values(), strict=True):
                 if name not in known and name != OPEN and _NAME.fullmatch(name):
                     found.setdefault(name, kind)
@@ -346,12 +346,12 @@ def created_by(source: Problem | DomainModel, step: Step) -> dict[str, str]:
     """Return the objects that `step` creates: their declared names, with their placeholders."""
     action = _action(source, step)
     names = [name.removeprefix("?") for name in action.creates]
-    return dict(zip(names, step.arguments[len(action.parameters) :], strict=False))
+    return dict(zip(names, action.created_arguments(step.arguments), strict=False))
 
 
 def declared_arguments(source: Problem | DomainModel, step: Step) -> tuple[str, ...]:
     """Return the arguments of `step` for the declared parameters, without the created objects."""
-    return step.arguments[: len(_action(source, step).parameters)]
+    return _action(source, step).declared_arguments(step.arguments)
 
 
 def _action(source: Problem | DomainModel, step: Step) -> Action:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from planner.compilations.lifted_regression import Objects, conjoin, disjoin, negate
+from planner.compilations.lifted_regression import Objects, conjoin, disjoin
 from planner.compilations.trajectory_constraints import Counter as CountingFacts
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.model.actions import Action, NumericEffect, When
@@ -34,8 +34,9 @@ from planner.model.formulas import (
     Not,
     Term,
     atoms_in,
-    conjunction,
     conjuncts,
+    negate,
+    with_conjuncts,
 )
 from planner.model.problem import Goal, Problem, SoftGoal, is_temporal, seal_like
 from planner.plan import Plan, Step
@@ -51,7 +52,7 @@ def count_steps(problem: Problem, steps: Sequence[Step]) -> Counter[Atom]:
     """Return how often each step is taken, with its given arguments; created objects have no names there."""
     known = {each.name for each in problem.all_objects}
     actions = problem.domain.actions
-    given = [(step.action, step.arguments[: len(actions[step.action].parameters)]) for step in steps]
+    given = [(step.action, actions[step.action].declared_arguments(step.arguments)) for step in steps]
     return Counter([Atom(name, tuple([arg if arg in known else CREATED for arg in args])) for name, args in given])
 
 
@@ -156,7 +157,7 @@ def _add_marks(problem: Problem, marks: Sequence[_Mark], goal: Formula) -> Probl
         },
         functions={**domain.functions, **functions},
     )
-    hard = conjunction([*conjuncts(problem.goal.hard), *conjuncts(goal)])
+    hard = with_conjuncts(problem.goal.hard, *conjuncts(goal))
     values = {**problem.values, **{Atom(name): 0 for name in functions}}
     return seal_like(replace(problem, domain=changed, goal=Goal(hard, problem.goal.soft), values=values), problem)
 

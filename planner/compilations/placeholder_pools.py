@@ -244,7 +244,7 @@ def number_placeholders(plan: Plan, problem: Problem) -> Plan:
     for step in plan.steps:
         action = problem.domain.actions.get(step.action)
         if action is not None and action.creates:
-            created = zip(step.arguments[len(action.parameters) :], action.creates.values(), strict=True)
+            created = zip(action.created_arguments(step.arguments), action.creates.values(), strict=True)
             known.update({name: next(names[kind]) for name, kind in created})
     steps = [
         Step(step.action, tuple([known.get(name, name) for name in step.arguments]), step.cost) for step in plan.steps

@@ -8,7 +8,7 @@ from __future__ import annotations
 from planner.compilations import reserve_name
 from planner.lightweight import replace
 from planner.model.domain import Predicate
-from planner.model.formulas import Atom, Variable, conjunction, conjuncts, functions_in
+from planner.model.formulas import Atom, Variable, functions_in, with_conjuncts
 from planner.model.problem import Problem
 from planner.semantics.undefined_values import ValueTests
 
@@ -32,7 +32,7 @@ def require_values(problem: Problem, naming: str = "has-{}") -> Problem:
                 predicates[names[term.predicate]] = _make_predicate(names[term.predicate], term, problem)
             facts.append(Atom(names[term.predicate], term.args))
         if facts:
-            requires = conjunction([*conjuncts(actions[name].requires), *facts])
+            requires = with_conjuncts(actions[name].requires, *facts)
             actions[name] = replace(actions[name], requires=requires)
     known = [Atom(names[each.predicate], each.args) for each in problem.values if each.predicate in names]
     changed = replace(domain, actions=actions, predicates=predicates)

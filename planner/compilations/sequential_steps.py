@@ -36,6 +36,7 @@ from planner.model.formulas import (
     conjuncts,
     functions_in,
     is_variable,
+    with_conjuncts,
 )
 from planner.model.problem import Metric, Problem
 from planner.semantics.durations import as_seconds, least_term
@@ -267,7 +268,7 @@ def _keep(when: When, ending: list[When], start: Regression) -> Iterator[When]:
                 if equalities is not None:
                     undone.append(bind(other.variables, [*conjuncts(other.requires), *equalities]))
         if TRUE not in undone:
-            requires = conjunction([*conjuncts(when.requires), *[Not(each) for each in undone]])
+            requires = with_conjuncts(when.requires, *[Not(each) for each in undone])
             yield When(requires, (literal,), (), when.variables)
     if when.modifies:
         yield When(when.requires, (), when.modifies, when.variables)

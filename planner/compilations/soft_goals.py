@@ -24,7 +24,18 @@ from planner.lightweight import TYPE_CHECKING, Final, replace
 from planner.model.actions import Action, Literal, NumericEffect, positive_atoms
 from planner.model.constructs import CONSTRAINED, Construct
 from planner.model.domain import Function, Predicate
-from planner.model.formulas import TRUE, Arithmetic, Atom, Formula, Not, Number, Variable, conjunction, conjuncts
+from planner.model.formulas import (
+    TRUE,
+    Arithmetic,
+    Atom,
+    Formula,
+    Not,
+    Number,
+    Variable,
+    conjunction,
+    conjuncts,
+    with_conjuncts,
+)
 from planner.model.problem import Goal, Metric, NumericMetric, Problem
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Result
@@ -44,7 +55,7 @@ def stage_fact(number: int) -> Atom:
 def as_pointer_move(action: Action, name: str, origin: int, target: int, cost: Number) -> Action:
     """Return `action`, which has no parameters, as the special action `name` that also moves the pointer."""
     move: list[Literal] = [] if origin == target else [stage_fact(target), Not(stage_fact(origin))]
-    requires = conjunction([*conjuncts(action.requires), stage_fact(origin)])
+    requires = with_conjuncts(action.requires, stage_fact(origin))
     return replace(action, name=name, requires=requires, provides=(*action.provides, *move), cost=(cost,))
 
 
@@ -70,7 +81,7 @@ def add_stages(
         plain,
         domain=replace(domain, actions=actions, predicates=predicates),
         initial=(*plain.initial, stage_fact(0)),
-        goal=Goal(conjunction([*conjuncts(goal), stage_fact(last)])),
+        goal=Goal(with_conjuncts(goal, stage_fact(last))),
         metric=Metric.COST,
     )
 
@@ -79,7 +90,7 @@ def _restrict(action: Action, plain: Problem, *, first_only: bool) -> Action:
     if plain.metric is Metric.LENGTH:
         action = replace(action, cost=(1,))
     if first_only:
-        action = replace(action, requires=conjunction([*conjuncts(action.requires), stage_fact(0)]))
+        action = replace(action, requires=with_conjuncts(action.requires, stage_fact(0)))
     return action
 
 

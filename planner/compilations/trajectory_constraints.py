@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from planner.compilations.lifted_regression import Objects, Regression, bound_variables, conjoin, disjoin, negate
+from planner.compilations.lifted_regression import Objects, Regression, bound_variables, conjoin, disjoin
 from planner.compilations.normal_form import to_negation_normal_form
 from planner.lightweight import Final, dataclass, replace
 from planner.model import formulas
@@ -48,6 +48,8 @@ from planner.model.formulas import (
     Number,
     Or,
     Term,
+    negate,
+    with_conjuncts,
 )
 from planner.model.problem import Goal, Problem, SoftGoal
 
@@ -128,9 +130,7 @@ class Preparation:
         """Return `happening` in the form that monitors watch; a condition for late monitors is not `at_start`."""
         if isinstance(happening, Done):
             return Watched(happening.action, is_step=True)
-        condition, negation = [
-            to_negation_normal_form(happening, self._fresh, negate=negate) for negate in (False, True)
-        ]
+        condition, negation = [to_negation_normal_form(each, self._fresh) for each in (happening, Not(happening))]
         self._bound |= bound_variables(condition) | bound_variables(negation)
         at_start = not self.is_late(happening) and holds(condition, self._start, self.objects)
         return Watched(condition, negation, at_start=at_start)
@@ -451,9 +451,7 @@ def compile_constraints(
         plain,
         domain=replace(plain.domain, actions=actions, predicates={**plain.domain.predicates, **predicates}),
         initial=(*plain.initial, *initial),
-        goal=Goal(
-            formulas.conjunction([*formulas.conjuncts(goal.hard), *hard]) if hard else goal.hard, (*goal.soft, *wishes)
-        ),
+        goal=Goal(with_conjuncts(goal.hard, *hard) if hard else goal.hard, (*goal.soft, *wishes)),
         constraints=tuple([each for each in plain.constraints if not soft and each.utility is not None]),
     )
 
@@ -540,7 +538,7 @@ def _constrain_action(action: Action, parts: Sequence[_Share], possible: set[Ato
         return action
     return replace(
         action,
-        requires=formulas.conjunction([*formulas.conjuncts(action.requires), *needs]) if needs else action.requires,
+        requires=with_conjuncts(action.requires, *needs) if needs else action.requires,
         provides=tuple(dict.fromkeys([*action.provides, *always])),
         when=(*action.when, *[when for when in effects if when.requires not in (TRUE, FALSE)]),
     )

@@ -20,7 +20,7 @@ from planner.errors import UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.model.actions import Action, Constraint, CostTerm, NumericEffect
 from planner.model.domain import Function, Predicate
-from planner.model.formulas import Arithmetic, Atom, Number, Or, conjunction, conjuncts, functions_in
+from planner.model.formulas import Arithmetic, Atom, Number, Or, functions_in, with_conjuncts
 from planner.model.problem import TOTAL_COST, Goal, Metric, NumericMetric, Problem, SoftGoal
 from planner.plan import Plan, Result, Status, StoppedBy, exact_sum, unsupported_result
 from planner.problem_kinds import classical_of
@@ -209,7 +209,7 @@ def compile_soft_goals(problem: Problem) -> Problem:
     return replace(
         problem,
         domain=replace(domain, actions=actions, predicates=predicates, functions=functions),
-        goal=Goal(conjunction([*conjuncts(problem.goal.hard), *parts])),
+        goal=Goal(with_conjuncts(problem.goal.hard, *parts)),
         values=values,
         metric=found,
     )

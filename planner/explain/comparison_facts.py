@@ -46,6 +46,7 @@ from planner.model.formulas import (
     functions_in,
     is_variable,
     with_children,
+    with_conjuncts,
 )
 from planner.model.object_names import protect_quoted
 from planner.model.problem import Problem
@@ -269,7 +270,7 @@ class _Writer:
         renamed = {each: f"{each}@free" for each in free}
         args = tuple([binding.get(each) or renamed[each] for each in wanted.parameters])
         new = tuple([Variable(renamed[each], parameters[each].types) for each in free])
-        condition = conjunction([*conjuncts(when.requires), *equal, Atom(_reach(name), args)])
+        condition = with_conjuncts(when.requires, *equal, Atom(_reach(name), args))
         return When(condition, (Atom(name, args),), variables=(*when.variables, *new))
 
     def _helps(self, effect: NumericEffect, slope: int) -> bool:

@@ -28,7 +28,7 @@ from planner.explain.excuses import (
 )
 from planner.explain.smallest_change import Change, FewestFound, add_missing_values
 from planner.lightweight import Any, Final, dataclass, replace
-from planner.limits import Limits
+from planner.limits import Limits, Stop
 from planner.model import Action, Atom, Formula, Problem, TypeHierarchy
 from planner.model.actions import When
 from planner.model.constructs import Construct, has
@@ -204,8 +204,8 @@ def _search(problem: Problem, prices: Mapping[ActionChange, int], limits: Limits
     plain = switched if is_numeric(problem) else compile_away(switched, Construct.CHANGES)
     made = [Assumption(switch, price=prices[each]) for each, switch in zip(candidates, switches, strict=True)]
     prefix = assume_prefix(plain)
-    enough = FewestFound(limits.cancel, lambda plan: len(split_plan(plan.steps, prefix, made)[0]), 1)
-    options = SolveOptions().within(limits, cancel=enough, on_progress=enough.watch)
+    enough = FewestFound(lambda plan: len(split_plan(plan.steps, prefix, made)[0]), 1)
+    options = SolveOptions().within(limits, cancel=Stop(limits.cancel, enough.is_over), on_progress=enough.watch)
     result = answer(add_missing_values(add_assumptions(plain, made)), options)
     if result.plan is None:
         return None

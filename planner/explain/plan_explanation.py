@@ -11,7 +11,7 @@ from planner.errors import InputError, kind_of
 from planner.explain.near_misses import describe_literal
 from planner.lightweight import replace
 from planner.model import Comparison, Goal, Not, Problem
-from planner.model.formulas import conjunction, conjuncts
+from planner.model.formulas import with_conjuncts
 from planner.model.problem import is_numeric
 from planner.partial_order.causal_links import CausalLink, causal_links, find_purposes
 from planner.plan import Plan, Step, Supposition, json_number, name_as_written
@@ -194,7 +194,7 @@ def _fix_wishes(problem: Problem, plan: Plan) -> Problem:
     forgone = check_steps(problem, plan.steps).forgone
     wishes = [wish.condition for wish in problem.goal.soft if wish not in forgone]
     constraints = tuple([replace(each, utility=None) for each in problem.constraints if each not in forgone])
-    hard = conjunction([*conjuncts(problem.goal.hard), *wishes])
+    hard = with_conjuncts(problem.goal.hard, *wishes)
     return replace(problem, goal=Goal(hard), constraints=constraints)
 
 

@@ -6,7 +6,6 @@ problem lacks, such as the length of an assumed corridor, are taken to be 0.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +32,7 @@ from planner.explain.excuses import (
     split_plan,
 )
 from planner.explain.unreachable_goals import Shortfall
-from planner.limits import LimitReached, Limits
+from planner.limits import LimitReached, Limits, Stop
 from planner.model import Atom
 from planner.model.actions import Action, CostTerm, Literal
 from planner.model.constructs import CONSTRAINED, Construct, has
@@ -364,13 +363,11 @@ class _ChangeSearch:
         made: list[AnyAssumption] = [*self._make_assumptions(pool.literals)]
         made += [] if self._numbers is None else find_candidates(self._numbers, uses_goal=pool.uses_goal)
         prefix = assume_prefix(self._plain)
-        enough = FewestFound(
-            self._limits.cancel, lambda plan: len(split_plan(plan.steps, prefix, made)[0]), finding.at_least
-        )
+        enough = FewestFound(lambda plan: len(split_plan(plan.steps, prefix, made)[0]), finding.at_least)
         result = self._solve(
             add_missing_values(add_assumptions(self._plain, made)),
             1 if pool.complete else SHARE,
-            cancel=enough,
+            cancel=Stop(self._limits.cancel, enough.is_over),
             on_progress=enough.watch,
         )
         if pool.uses_goal:
@@ -416,17 +413,15 @@ class _ChangeSearch:
 _OPEN: Final = (Status.SOLVED, Status.UNKNOWN)
 
 
-class FewestFound(threading.Event):
-    """Cancels a search `GRACE` seconds after its plan is known to make the fewest assumptions, or when `outer` is set.
+class FewestFound:
+    """Ends a search `GRACE` seconds after its plan is known to make the fewest assumptions.
 
     `count` returns the number of assumptions in a plan; `at_least` so many are needed. In the remaining time, search
     may find cheaper ones.
     """
 
-    def __init__(self, outer: threading.Event | None, count: Callable[[Plan], int], at_least: int) -> None:
-        super().__init__()
+    def __init__(self, count: Callable[[Plan], int], at_least: int) -> None:
         self._at_least = at_least
-        self._outer = outer
         self._count = count
         self._known_at: float | None = None
 
@@ -441,8 +436,6 @@ class FewestFound(threading.Event):
         """Whether the fewest assumptions of this search are known."""
         return self._known_at is not None
 
-    def is_set(self) -> bool:
+    def is_over(self) -> bool:
         """Return whether the search is to end."""
-        if self._known_at is not None and time.monotonic() > self._known_at + GRACE:
-            return True
-        return self._outer is not None and self._outer.is_set()
+        return self._known_at is not None and time.monotonic() > self._known_at + GRACE

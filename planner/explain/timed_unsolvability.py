@@ -7,7 +7,6 @@ there is none how much is not. Each plan that is found is tightened: the least r
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
@@ -18,13 +17,13 @@ from planner.explain.temporal_promises import PLENTY, Kind, Promise, find_promis
 from planner.explain.unsolvability import Diagnosis, explain_unsolvable
 from planner.grounding.ground_temporal import ground_temporal
 from planner.lightweight import Any, Final, dataclass, field, replace
-from planner.limits import STOPS, LimitReached, Limits, stop_reason
+from planner.limits import STOPS, LimitReached, Limits, Stop, stop_reason
 from planner.model.actions import positive_atoms
 from planner.model.formulas import Number
 from planner.model.problem import NumericMetric, Problem, seal
 from planner.model.timing import TOTAL_TIME
 from planner.options import SolveOptions
-from planner.plan import Plan, Progress, Status, StoppedBy, json_number
+from planner.plan import Plan, Status, StoppedBy, json_number
 from planner.semantics.durations import SEPARATION
 from planner.semantics.snap_actions import make_snap_problem
 from planner.validation.timed_replay import price_plan
@@ -253,9 +252,9 @@ class Oracle:
         from planner.solve import answer
 
         problem = relax_problem(self.problem, relaxed)
-        cancel = _FirstPlan(limits.cancel)
-        options = SolveOptions(on_progress=cancel.take)
-        result = answer(problem, replace(options.within(limits, SEARCH_SHARE), cancel=cancel))
+        stop = Stop(limits.cancel)
+        options = SolveOptions().within(limits, SEARCH_SHARE, on_progress=stop.end_at_plan, cancel=stop)
+        result = answer(problem, options)
         if result.plan is not None:
             self.plans.append(result.plan)
             return Answer(result.plan)
@@ -265,23 +264,6 @@ class Oracle:
             return Answer(is_refuted=True, reason=result.reason)
         self.stopped_by = result.stopped_by
         return Answer()
-
-
-class _FirstPlan(threading.Event):
-    """Ends a search with its first plan, or when the `outer` event is set."""
-
-    def __init__(self, outer: threading.Event | None) -> None:
-        super().__init__()
-        self._outer = outer
-
-    def is_set(self) -> bool:
-        """Return whether the search is to end."""
-        return super().is_set() or (self._outer is not None and self._outer.is_set())
-
-    def take(self, progress: Progress) -> None:
-        """End the search if it has a plan."""
-        if progress.plan is not None:
-            self.set()
 
 
 @dataclass(slots=True)

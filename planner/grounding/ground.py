@@ -395,21 +395,22 @@ def instantiate_reached(reached: Reached, predicates: Iterable[str], limits: Lim
     goal = instantiate.instantiate_goal(normal.goal, residuals)
     if not isinstance(goal, list):
         return Explored(RawTask(set(), [], [], []), table.atoms, normal.written.get(goal, goal))
-    actions, tables = instantiate.instantiate_actions(reached.schemas, normal.problem, table, residuals, limits)
-    task = RawTask(
-        initial=table.numbers_of(database.initial),
-        goal=goal,
-        actions=actions,
-        rules=list(instantiate.instantiate_axioms(reached.axioms, table, residuals, limits)),
-        tables=tables,
-    )
-    task.rules.extend(residuals.rules)
+    task = instantiate_schemas(reached, goal, table, residuals, limits)
     found = _simplify(task, table.atoms, limits)
     part = found.unreachable_goal
     if part is None:
         return found
     whole = normal.problem.goal.hard if isinstance(part, Atom) and part.predicate.startswith(instantiate.ANY) else part
     return replace(found, unreachable_goal=normal.written.get(part, whole))
+
+
+def instantiate_schemas(
+    reached: Reached, goal: list[Literal], table: FactTable, residuals: Residuals, limits: Limits
+) -> RawTask:
+    """Return the task with the instances of the actions and axioms of `reached`; the rules of `residuals` come last."""
+    actions, tables = instantiate.instantiate_actions(reached.schemas, reached.normal.problem, table, residuals, limits)
+    rules = list(instantiate.instantiate_axioms(reached.axioms, table, residuals, limits))
+    return RawTask(table.numbers_of(reached.database.initial), goal, actions, [*rules, *residuals.rules], tables)
 
 
 def _simplify(task: RawTask, atoms: list[Atom], limits: Limits) -> Explored:

@@ -104,14 +104,9 @@ def instantiate_abstraction(
     table.open = frozenset(abstraction.requirements)
     residuals = Residuals(table, database, limits)
     goal = instantiate.instantiate_goal(normal.goal, residuals)
-    actions, tables = instantiate.instantiate_actions(reached.schemas, normal.problem, table, residuals, limits)
-    rules = list(instantiate.instantiate_axioms(reached.axioms, table, residuals, limits))
-    task = RawTask(
-        initial=table.numbers_of(database.initial),
-        goal=goal if isinstance(goal, list) else [],
-        actions=[*actions, *as_actions(tables)],
-        rules=[*rules, *residuals.rules],
-    )
+    whole = goal if isinstance(goal, list) else []
+    task = ground.instantiate_schemas(reached, whole, table, residuals, limits)
+    task.actions, task.tables = [*task.actions, *as_actions(task.tables)], []
     return task, table.atoms, None if isinstance(goal, list) else normal.written.get(goal, goal)
 
 
@@ -119,7 +114,7 @@ def set_costs(actions: Iterable[RawAction], problem: Problem) -> None:
     """Set the declared costs of `actions`."""
     functions = {name: make_cost_function(action, problem) for name, action in problem.domain.actions.items()}
     for action in actions:
-        action.cost = functions[action.action.name](action.arguments[: len(action.action.parameters)])
+        action.cost = functions[action.action.name](action.action.declared_arguments(action.arguments))
 
 
 def remove_constants(task: RawTask, meaning: NumericMeaning, limits: Limits) -> Formula | None:

@@ -36,6 +36,7 @@ from planner.model.formulas import (
     comparisons_in,
     conjunction,
     conjuncts,
+    with_conjuncts,
 )
 from planner.model.problem import Goal, Metric, Problem, is_numeric
 from planner.model.timing import GoalDeadline
@@ -117,7 +118,7 @@ def add_running(snap: SnapProblem, deadlines: Sequence[GoalDeadline]) -> Problem
         is_open, met = opening(place), Atom(meeting_fact(place))
         predicates |= {each.predicate: Predicate(each.predicate) for each in (is_open, met)}
         name = meeting(place)
-        reached = conjunction([*conjuncts(due.condition), is_open, Not(met)])
+        reached = with_conjuncts(due.condition, is_open, Not(met))
         actions[name] = Action(name, requires=reached, provides=(met,), cost=())
         actions[closing(place)] = Action(closing(place), requires=is_open, provides=(Not(is_open),), cost=())
         initial.append(is_open)

@@ -18,6 +18,7 @@ from planner.grounding.simplify import RawTask
 from planner.lightweight import Final
 from planner.model.actions import NumericEffect
 from planner.model.arithmetic import Exact, Key, as_number, exact_value
+from planner.model.domain import is_internal
 from planner.model.formulas import Atom, Comparison, Expression, Formula, Not, Number, functions_in
 from planner.model.problem import TOTAL_COST, NumericMetric, Problem
 from planner.semantics.linear_forms import ZERO, LinearForm, Undefined, linear_form
@@ -398,7 +399,7 @@ class NumericMeaning:
         if isinstance(atom, Atom) and atom.predicate in self.abstraction.requirements:
             wanted = self.abstraction.requirements[atom.predicate]
             return Comparison(*self._instantiate(atom, wanted))
-        hidden = isinstance(atom, Atom) and atom.predicate.startswith("@")
+        hidden = isinstance(atom, Atom) and is_internal(atom.predicate)
         return self.problem.goal.hard if hidden else part
 
 

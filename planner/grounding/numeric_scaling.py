@@ -46,20 +46,11 @@ def make_numeric_task(task: Task, meaning: NumericMeaning, *, whole: bool = Fals
         meaning.values = {**dict.fromkeys(written, 0), **meaning.values}
     scaling = Scaling(meaning, [*keys], [meaning.effects[source] for source in changes.values()])
     plain, actions, renumber = _drop_facts(task, changes)
+    effects = [_effects_of(each, changes, meaning, scaling, renumber) for each in actions]
+    made = scaling.make_task(plain, {renumber[fact]: source for fact, source in forms.items()}, effects)
     variables = {key: number for number, key in enumerate(scaling.keys)}
-    return NumericTask(
-        plain,
-        tuple([scaling.variable(key, meaning.problem.domain) for key in scaling.keys]),
-        tuple(
-            [
-                scaling.condition(renumber[fact], meaning.forms[source], strict=source in meaning.strict)
-                for fact, source in forms.items()
-            ]
-        ),
-        [_effects_of(each, changes, meaning, scaling, renumber) for each in actions],
-        meaning.is_priced,
-        tuple([(variables[key], weight / scaling.scale(key)) for key, weight in meaning.metric.items()]),
-    )
+    metric = [(variables[key], weight / scaling.scale(key)) for key, weight in meaning.metric.items()]
+    return replace(made, metric=tuple(metric))
 
 
 def _drop_facts(task: Task, dropped: Collection[int]) -> tuple[Task, Sequence[GroundAction], dict[int, int]]:
@@ -144,6 +135,7 @@ class Scaling:
         self, meaning: NumericMeaning, keys: list[Key], effects: Sequence[tuple[Key, bool, LinearForm]]
     ) -> None:
         self.keys = keys
+        self._meaning = meaning
         self._number = {key: number for number, key in enumerate(keys)}
         self._values = meaning.values
         self._scales = {key: Fraction(meaning.values[key]).denominator for key in keys}
@@ -153,6 +145,21 @@ class Scaling:
             for key, _, form in effects:
                 if key in self._scales:
                     waiting |= self._refine(key, form)
+
+    def make_task(
+        self, frame: Task, forms: Mapping[int, int], effects: Sequence[tuple[NumericEffects, ...]]
+    ) -> NumericTask:
+        """Return the numeric task of `frame` with the `effects` of its actions.
+
+        `forms` has the numbers of its facts that are comparisons, with those of their atoms in the meaning.
+        """
+        meaning = self._meaning
+        variables = [self.variable(key, meaning.problem.domain) for key in self.keys]
+        conditions = [
+            self.condition(fact, meaning.forms[source], strict=source in meaning.strict)
+            for fact, source in forms.items()
+        ]
+        return NumericTask(frame, tuple(variables), tuple(conditions), effects, meaning.is_priced)
 
     def _refine(self, key: Key, form: LinearForm) -> bool:
         """Refine the scale of `key` so that it takes values of `form`; return whether that changed it."""

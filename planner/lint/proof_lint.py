@@ -8,14 +8,13 @@ Conditions of actions exclude each other by the mutexes of h² (Haslum and Geffn
 from __future__ import annotations
 
 import itertools
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from planner.errors import ForethoughtError, UnsupportedError
 from planner.lightweight import Final, replace
-from planner.limits import LimitReached, Limits
+from planner.limits import LimitReached, Limits, Stop
 from planner.lint.findings import Finding, Level, givers_of
 from planner.lint.repair_lint import Judge, find_repairs, report_repairs
 from planner.model.actions import Action
@@ -25,7 +24,7 @@ from planner.model.object_names import protect_quoted
 from planner.model.problem import Goal, Problem, is_numeric, is_temporal
 from planner.model.unknown_numbers import find_unread
 from planner.options import SolveOptions
-from planner.plan import Progress, Result, Status, unsupported_result
+from planner.plan import Result, Status, unsupported_result
 from planner.problem_kinds import AnyProblem
 
 if TYPE_CHECKING:
@@ -108,10 +107,11 @@ def _search(problem: AnyProblem, limits: Limits) -> Result | None:
     from planner.compilations.unlisted_objects import qualify_by_findings
     from planner.solve import answer
 
-    enough = _Enough(limits.cancel)
-    options = SolveOptions(on_progress=enough.take).within(_part(limits, MOST_SECONDS))
+    until = time.process_time() + SECONDS
+    stop = Stop(limits.cancel, lambda: time.process_time() > until)
+    options = SolveOptions().within(_part(limits, MOST_SECONDS), on_progress=stop.end_at_plan, cancel=stop)
     try:
-        result = answer(problem, replace(options, cancel=enough))
+        result = answer(problem, options)
         if isinstance(problem, Problem) and may_find_out(problem.domain):
             result = qualify_by_findings(problem, result)
     except UnsupportedError as error:
@@ -140,24 +140,6 @@ def _doubt(repairs: Sequence[Repair], judge: Judge, limits: Limits) -> Iterator[
     for each in report_repairs(find_repairs(repairs, judge, _part(limits, REPAIRED))):
         message = each.message.replace("there is a plan", f"a search of {SECONDS:.0f} s finds no plan, but one", 1)
         yield replace(each, level=Level.HINT, message=message)
-
-
-class _Enough(threading.Event):
-    """Ends a search with its first plan, after `SECONDS` of processor time, or when the `outer` event is set."""
-
-    def __init__(self, outer: threading.Event | None) -> None:
-        super().__init__()
-        self._outer, self._until = outer, time.process_time() + SECONDS
-
-    def is_set(self) -> bool:
-        """Return whether the search is to end."""
-        outer = self._outer is not None and self._outer.is_set()
-        return outer or super().is_set() or time.process_time() > self._until
-
-    def take(self, progress: Progress) -> None:
-        """End the search if it has a plan."""
-        if progress.plan is not None:
-            self.set()
 
 
 def _part(limits: Limits, seconds: float) -> Limits:

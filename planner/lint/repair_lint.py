@@ -7,15 +7,14 @@ a fact that nothing requires or an action that never applies, and undoing it rem
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from planner.errors import ForethoughtError
 from planner.explain.single_edits import UNLIKELY
-from planner.lightweight import Final, replace
-from planner.limits import LimitReached, Limits
+from planner.lightweight import Final
+from planner.limits import LimitReached, Limits, Stop
 from planner.lint.findings import Finding, Level
 from planner.options import ANY_PLAN
 from planner.problem_kinds import AnyProblem
@@ -42,17 +41,6 @@ Judge = Callable[[AnyProblem, Limits], Iterable[Finding]]
 """Lints a problem without searching for a plan."""
 
 
-class _Stop(threading.Event):
-    """Is set when the processor time of this process passes `until`, or when the `outer` event is set."""
-
-    def __init__(self, outer: threading.Event | None, until: float) -> None:
-        super().__init__()
-        self._outer, self._until = outer, until
-
-    def is_set(self) -> bool:
-        return (self._outer is not None and self._outer.is_set()) or time.process_time() > self._until
-
-
 def find_repairs(repairs: Sequence[Repair], judge: Judge, limits: Limits) -> list[Repair]:
     """Return the repairs that give a plan, the best first."""
     until = time.process_time() + SECONDS
@@ -72,9 +60,10 @@ def has_plan(problem: AnyProblem, limits: Limits, seconds: float) -> bool:
     """Return whether a search finds a plan in `seconds` of processor time."""
     from planner.solve import answer
 
-    stop = _Stop(limits.cancel, time.process_time() + seconds)
+    until = time.process_time() + seconds
+    stop = Stop(limits.cancel, lambda: time.process_time() > until)
     try:
-        return answer(problem, replace(ANY_PLAN.within(limits), cancel=stop)).plan is not None
+        return answer(problem, ANY_PLAN.within(limits, cancel=stop)).plan is not None
     except (ForethoughtError, LimitReached):
         return False
 

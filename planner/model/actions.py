@@ -385,6 +385,14 @@ class Action:
     holds: Mapping[str, tuple[CostTerm, ...]] = field(default_factory=dict)
     needs_values: tuple[Atom | Arithmetic, ...] = ()
 
+    def declared_arguments(self, arguments: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the `arguments` of a step for the parameters, without the objects that it creates."""
+        return arguments[: len(self.parameters)]
+
+    def created_arguments(self, arguments: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the objects that a step with these `arguments` creates."""
+        return arguments[len(self.parameters) :]
+
     def odds(self, arguments: tuple[Term, ...]) -> tuple[Decimal, tuple[Decimal, ...]]:
         """Return the risk of a step with these `arguments`, and the probabilities of the outcomes."""
         declared = tuple([each.probability for each in self.outcomes])

@@ -46,6 +46,13 @@ def cache_per_domain(function: Callable[[DomainModel], Found]) -> Callable[[Doma
 
 
 ROOT_TYPE: Final = "object"
+INTERNAL: Final = "@"
+"""The first character of names that compilations make; declared names do not begin with it."""
+
+
+def is_internal(name: str) -> bool:
+    """Return whether a compilation made `name`."""
+    return name.startswith(INTERNAL)
 
 
 @dataclass(frozen=True, slots=True)

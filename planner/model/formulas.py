@@ -366,6 +366,42 @@ def conjunction(parts: Iterable[Formula]) -> Formula:
     return found[0] if len(found) == 1 else And(found)
 
 
+def join_parts(kind: type[And | Or], parts: Iterable[Formula]) -> Formula:
+    """Return the conjunction or disjunction of `parts`, without parts of its own kind: the part itself if it is one."""
+    flat = [inner for part in parts for inner in (part.parts if isinstance(part, kind) else (part,))]
+    return flat[0] if len(flat) == 1 else kind(tuple(flat))
+
+
+def push_negations(formula: Formula, *, holds: bool = True) -> Formula:
+    """Return `formula`, or its negation unless it `holds`, in negation normal form.
+
+    There, only atoms, equalities and comparisons are negated, and nothing is an implication.
+    """
+    match formula:
+        case Not(part):
+            return push_negations(part, holds=not holds)
+        case And(parts) | Or(parts):
+            joined = And if isinstance(formula, And) is holds else Or
+            return join_parts(joined, [push_negations(part, holds=holds) for part in parts])
+        case Imply(premise, conclusion):
+            return push_negations(Or((Not(premise), conclusion)), holds=holds)
+        case Forall(variables, part) | Exists(variables, part):
+            quantified = Forall if isinstance(formula, Forall) is holds else Exists
+            return quantified(variables, push_negations(part, holds=holds))
+        case _:
+            return formula if holds else Not(formula)
+
+
+def negate(formula: Formula) -> Formula:
+    """Return the negation of `formula` in negation normal form, see `push_negations`."""
+    return push_negations(formula, holds=False)
+
+
+def with_conjuncts(formula: Formula, *parts: Formula) -> Formula:
+    """Return the conjunction of `formula` and `parts`, with the conjuncts of `formula` beside them."""
+    return conjunction([*conjuncts(formula), *parts])
+
+
 LIMIT: Final = 10**18
 """Numbers stay below this, so that sums of costs fit into 64 bits."""
 DIGITS: Final = 28

@@ -26,8 +26,8 @@ from planner.model.formulas import (
     atoms_in,
     comparisons_in,
     conjunction,
-    conjuncts,
     is_variable,
+    with_conjuncts,
 )
 from planner.model.problem import Goal, Problem, SoftGoal, is_numeric, refuse_time
 from planner.partial_order.number_order import NO_NUMBERS, NumberAccess
@@ -263,7 +263,7 @@ def harden_wishes(problem: Problem, forgone: Iterable[SoftGoal | Constraint]) ->
     lost = tuple(forgone)
     granted = [wish.condition for wish in problem.goal.soft if wish not in lost]
     kept = [each for each in problem.constraints if each.utility is None or each not in lost]
-    hard = conjunction([*conjuncts(problem.goal.hard), *granted]) if granted else problem.goal.hard
+    hard = with_conjuncts(problem.goal.hard, *granted) if granted else problem.goal.hard
     return replace(problem, goal=Goal(hard), constraints=tuple([replace(each, utility=None) for each in kept]))
 
 

@@ -23,7 +23,7 @@ from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
 from planner.model import TRUE, Action, Atom, Goal, Not, Number, Problem, When
 from planner.model.arithmetic import Exact
 from planner.model.constructs import Construct
-from planner.model.formulas import conjunction, conjuncts
+from planner.model.formulas import with_conjuncts
 from planner.plan import Step, exact
 from planner.policies.metric_prices import EndPrices
 from planner.semantics.simulation import Simulation
@@ -104,10 +104,10 @@ def with_marks(problem: Problem, names: Mapping[str, str]) -> Problem:
     broken = [Atom(f"{MARK}{place}-broken") for place, each in enumerate(problem.constraints) if each.utility is None]
     whole = [Not(fact) for fact in broken if fact.predicate in marked.domain.predicates]
     actions = {
-        name: replace(action, requires=conjunction([*conjuncts(action.requires), *whole]))
+        name: replace(action, requires=with_conjuncts(action.requires, *whole))
         for name, action in marked.domain.actions.items()
     }
-    goal = Goal(conjunction([*conjuncts(marked.goal.hard), *hard]), (*marked.goal.soft[:own], *soft))
+    goal = Goal(with_conjuncts(marked.goal.hard, *hard), (*marked.goal.soft[:own], *soft))
     return replace(marked, domain=replace(marked.domain, actions=actions), goal=goal)
 
 

@@ -23,7 +23,7 @@ from planner.lightweight import Final, dataclass, replace
 from planner.limits import Limits
 from planner.model import Action, Atom, Predicate, Problem
 from planner.model.constructs import Construct, has
-from planner.model.formulas import conjunction, conjuncts
+from planner.model.formulas import with_conjuncts
 from planner.model.problem import NumericMetric, is_numeric, is_temporal
 from planner.plan import Step
 from planner.policies.markov_decision_process import (
@@ -67,7 +67,7 @@ class JudgedProblem:
         domain = replace(
             domain, actions={**domain.actions, **actions}, predicates={**domain.predicates, name: Predicate(name)}
         )
-        hard = conjunction([*conjuncts(problem.goal.hard), judged])
+        hard = with_conjuncts(problem.goal.hard, judged)
         asked = replace(problem, domain=domain, goal=replace(problem.goal, hard=hard, soft=()))
         return cls(asked, tuple(actions), judged)
 

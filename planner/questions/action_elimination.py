@@ -14,7 +14,7 @@ from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, field, rep
 from planner.limits import STOPS, Limits, check_limits
 from planner.model import Number, Problem
 from planner.model.constructs import CONSTRAINED, has
-from planner.model.formulas import conjunction, conjuncts
+from planner.model.formulas import with_conjuncts
 from planner.model.problem import Goal, refuse_numbers
 from planner.plan import Plan, Step, exact_sum, json_number, name_as_written
 from planner.questions.notation import AnyState, AnySteps, read_steps, spell, start_whole_in
@@ -102,7 +102,7 @@ def simplify(
         raise PlanError(f"this is no plan that could be simplified: {verdict.reason}", hint="repair it first")
     given = tuple([replace(step, cost=simulation.cost(step)) for step in given])
     wishes = [each.condition for each in start.goal.soft if each not in verdict.forgone]
-    granting = replace(start, goal=Goal(conjunction([*conjuncts(start.goal.hard), *wishes])))
+    granting = replace(start, goal=Goal(with_conjuncts(start.goal.hard, *wishes)))
     parts = _Subsequences(granting, given, Limits(time_limit, memory_limit, cancel))
     cheapest = parts.find_cheapest()
     kept = parts.eliminate() if cheapest is None else cheapest

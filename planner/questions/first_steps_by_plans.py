@@ -9,7 +9,7 @@ from planner.lightweight import Any, Final, replace
 from planner.limits import Limits
 from planner.model import Atom, Predicate
 from planner.model.actions import Action
-from planner.model.formulas import Equals, Or, conjunction, conjuncts
+from planner.model.formulas import Equals, Or, conjunction, with_conjuncts
 from planner.options import SolveOptions
 from planner.plan import Status, Step, StoppedBy, name_as_written
 from planner.problem_kinds import classical_of, with_sealed_classical
@@ -33,7 +33,7 @@ def begin_with(problem: Any, step: Step) -> Any:
         if names.get(action.name, action.name) == names.get(step.action, step.action):
             pairs = zip(action.parameters, step.arguments, strict=False)
             first = Or((BEGUN, conjunction([Equals(parameter.name, value) for parameter, value in pairs])))
-        requires = conjunction([*conjuncts(action.requires), first])
+        requires = with_conjuncts(action.requires, first)
         return replace(action, requires=requires, provides=(*action.provides, BEGUN))
 
     actions = {name: guard(action) for name, action in domain.actions.items()}

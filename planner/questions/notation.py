@@ -66,7 +66,7 @@ def start_in(problem: AnyProblem, state: AnyState | None, steps: Sequence[Step] 
     """
     found = put_state(classical_of(resolve_problem(problem)), state)
     found = for_steps(found, steps, spare=1)
-    return take_in_turn(found)
+    return without_times(found)
 
 
 def start_before(problem: AnyProblem, given: AnySteps, state: AnyState | None) -> tuple[Problem, AnySteps]:
@@ -113,7 +113,7 @@ def _name_created(problem: Problem, steps: Sequence[Step]) -> list[Step]:
     ]
 
 
-def take_in_turn(problem: Problem) -> Problem:
+def without_times(problem: Problem) -> Problem:
     """Return `problem`, which may be in time, with steps taken one after another. Raises `UnsupportedError`."""
     return compile_sequential(problem, by_costs=True) if is_temporal(problem) else problem
 

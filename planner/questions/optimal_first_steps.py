@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.compilations.object_creation import declared_arguments
 from planner.errors import UnsupportedError
 from planner.lightweight import TYPE_CHECKING, Any, dataclass, field, replace
 from planner.limits import STOPS, Limits, check_limits, stop_reason
@@ -93,14 +94,9 @@ def _ask_for_plans(problem: AnyProblem, state: AnyState | None, limits: Limits) 
         hint = "solve(problem) gives a plan, and partial_order(problem, plan) its order"
         raise UnsupportedError("a problem in time, in which several steps may begin at once, in this question", hint)
     start = put_state(classical_of(problem), state)
-    possible = [replace(step, arguments=step.arguments[: _given(start, step)]) for step in applicable(start)]
+    possible = [replace(step, arguments=declared_arguments(start, step)) for step in applicable(start)]
     free = replace(start, constraints=(), budgets={}, deadline=None)
     return find_first_steps(with_sealed_classical(problem, free), list(dict.fromkeys(possible)), limits)
-
-
-def _given(problem: Problem, step: Step) -> int:
-    """Return how many arguments of `step` are given, not created."""
-    return len(problem.domain.actions[step.action].parameters)
 
 
 def _find_steps(problem: Problem, limits: Limits) -> FirstSteps:

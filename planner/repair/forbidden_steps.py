@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from planner.lightweight import Final, replace
 from planner.model import Action, Atom, Formula, Not, Or, Predicate, Problem
-from planner.model.formulas import conjunction, conjuncts
+from planner.model.formulas import with_conjuncts
 from planner.model.problem import is_temporal, seal
 from planner.plan import Step
 
@@ -62,7 +62,7 @@ def _add_bars(action: Action, *, never: bool, late: bool) -> Action:
         bars.append(Not(Atom(f"@never-{action.name}", arguments)))
     if late:
         bars.append(Or((Not(Atom(f"@late-{action.name}", arguments)), BEGUN)))
-    return replace(action, requires=conjunction([*conjuncts(action.requires), *bars])) if bars else action
+    return replace(action, requires=with_conjuncts(action.requires, *bars)) if bars else action
 
 
 def _note_begin(action: Action, *, early: bool) -> Action:

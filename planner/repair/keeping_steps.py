@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from planner.compilations.kept_steps import keep_steps, require_steps
+from planner.compilations.object_creation import declared_arguments
 from planner.compilations.unlisted_objects import qualify_by_findings
 from planner.lightweight import Any, Final, dataclass, replace
 from planner.limits import Finishing, Limits
@@ -62,20 +63,16 @@ def _list_created(domain: DomainModel, step: Step) -> Iterator[tuple[str, str]]:
     """Yield the objects that `step` creates, with their types."""
     action = domain.actions.get(step.action)
     if action is not None:
-        yield from zip(step.arguments[len(action.parameters) :], action.creates.values(), strict=False)
+        yield from zip(action.created_arguments(step.arguments), action.creates.values(), strict=False)
 
 
 def make_patterns(problem: Problem, steps: Sequence[Step]) -> list[Atom]:
     """Return patterns for `steps`, which fit `problem`; what no object is called is open: a step creates it."""
     known = {each.name for each in problem.all_objects}
     return [
-        Atom(step.action, tuple([name if name in known else OPEN for name in _declared_arguments(problem, step)]))
+        Atom(step.action, tuple([name if name in known else OPEN for name in declared_arguments(problem, step)]))
         for step in steps
     ]
-
-
-def _declared_arguments(problem: Problem, step: Step) -> tuple[str, ...]:
-    return step.arguments[: len(problem.domain.actions[step.action].parameters)]
 
 
 def forbid_steps(problem: AnyProblem, never: Collection[Atom], not_first: Collection[Atom] = ()) -> Any:
@@ -86,7 +83,7 @@ def forbid_steps(problem: AnyProblem, never: Collection[Atom], not_first: Collec
     actions = classical.domain.actions
 
     def cut(steps: Collection[Atom]) -> list[Atom]:
-        return [Atom(each.predicate, each.args[: len(actions[each.predicate].parameters)]) for each in steps]
+        return [Atom(each.predicate, actions[each.predicate].declared_arguments(each.args)) for each in steps]
 
     known = [[each for each in steps if each.predicate in actions] for steps in (never, not_first)]
     return with_sealed_classical(problem, forbid_actions(classical, *map(cut, known)))

@@ -22,7 +22,7 @@ from planner.lightweight import Final, dataclass, field, replace
 from planner.limits import STOPS, LimitReached, Limits, stop_reason
 from planner.model import Action, Atom, Literal, Not, Problem, Term, When
 from planner.model.actions import CostFunction, CostTerm
-from planner.model.domain import creates_objects, uncertain_actions
+from planner.model.domain import creates_objects, is_internal, uncertain_actions
 from planner.model.formulas import Arithmetic, substitute
 from planner.model.unknown_numbers import find_unread
 from planner.plan import Status, Step, StoppedBy
@@ -240,7 +240,7 @@ class Chooser:
         numbers: dict[str | tuple[str, tuple[str, ...]], list[int]] = {}
         for number, action in enumerate(self.task.actions):
             step = action.step
-            numbers.setdefault(step.action if step.action.startswith("@") else _key(step), []).append(number)
+            numbers.setdefault(step.action if is_internal(step.action) else _key(step), []).append(number)
         state, plan = self._space.initial, []
         for name in names:
             full = self._space.closed(state)

@@ -20,7 +20,7 @@ from planner.model import formulas
 from planner.model.actions import Constraint, ConstraintKind, When, positive_atoms
 from planner.model.constructs import CONSTRAINED, Construct, Service
 from planner.model.domain import DomainModel
-from planner.model.formulas import OPEN, Atom, Formula, Not, conjunction, conjuncts
+from planner.model.formulas import OPEN, Atom, Formula, Not, conjunction, with_conjuncts
 from planner.model.problem import Goal, Problem, is_numeric
 from planner.options import SolveOptions
 from planner.plan import Status, Step, StoppedBy
@@ -71,7 +71,7 @@ class WriteGuard:
             guards = [guard for effect in action.effects for guard in self._guards(effect, sources)]
             actions[action.name] = action
             if guards:
-                requires = conjunction([*conjuncts(action.requires), *guards])
+                requires = with_conjuncts(action.requires, *guards)
                 actions[action.name] = replace(action, requires=requires)
         return replace(problem, domain=replace(domain, actions=actions))
 
@@ -105,7 +105,7 @@ class WriteGuard:
         while True:
             ending = _predicates_that_may_end(found.domain)
             kept = [fact for fact in own if fact.predicate in ending]
-            goal = conjunction([*conjuncts(problem.goal.hard), *kept])
+            goal = with_conjuncts(problem.goal.hard, *kept)
             wider = remove_irrelevant_actions(replace(problem, goal=replace(problem.goal, hard=goal)))
             if len(wider.domain.actions) == len(found.domain.actions):
                 return found, kept

@@ -66,6 +66,34 @@ class Profile:
         return place
 
 
+UNPUT: Final = -1
+"""The start of a task that has none yet."""
+
+
+def find_gap(
+    tick: int,
+    held: Sequence[tuple[int, int, int]],
+    apart: Sequence[tuple[int, int, int]],
+    starts: Sequence[int],
+    profiles: Sequence[Profile],
+) -> int:
+    """Return the first start from `tick` on of a task that needs room for `held` and a distance from those `apart`.
+
+    `held` has numbers of profiles, demands and times; `apart` has other tasks, the least time from their start to this
+    one, and the least time back.
+    """
+    before = -1
+    while tick != before:
+        before = tick
+        for number, demand, lasts in held:
+            tick = profiles[number].find_room(tick, lasts, demand)
+        for other, least, back in apart:
+            begun = starts[other]
+            if begun != UNPUT and begun - back < tick < begun + least:
+                tick = begun + least
+    return tick
+
+
 class ListScheduler:
     """Puts the tasks of a project one after another, each as early as it can come.
 
@@ -100,10 +128,10 @@ class ListScheduler:
     def schedule(self, priorities: Sequence[float]) -> list[int] | None:
         """Return starts by which the task of the least priority that may come is always put next; None for none."""
         profiles = [Profile(each.capacity) for each in self.project.resources]
-        starts: list[int | None] = [None] * len(priorities)
+        starts = [UNPUT] * len(priorities)
         left = sorted(range(len(priorities)), key=lambda task: (priorities[task], task)) if self._fits else []
         while left:
-            task = next((task for task in left if all(starts[need] is not None for need in self._needs[task])), left[0])
+            task = next((task for task in left if all(starts[need] != UNPUT for need in self._needs[task])), left[0])
             tick = self._find_start(task, starts, profiles)
             if tick is None:
                 return None
@@ -111,41 +139,35 @@ class ListScheduler:
             starts[task] = tick
             for number, demand, lasts in self._held[task]:
                 profiles[number].hold(tick, tick + lasts, demand)
-        found = [tick for tick in starts if tick is not None]
-        return found if len(found) == len(priorities) else None
+        return None if UNPUT in starts else starts
 
-    def _find_start(self, task: int, starts: Sequence[int | None], profiles: Sequence[Profile]) -> int | None:
+    def _find_start(self, task: int, starts: Sequence[int], profiles: Sequence[Profile]) -> int | None:
         tick = max(self.project.earliest.get(task, 0), 0)
         for one, least in self._before[task]:
             begun = starts[one]
-            if begun is not None and begun + least > tick:
+            if begun != UNPUT and begun + least > tick:
                 tick = begun + least
+        held, apart = self._held[task], self._apart[task]
         before = -1
         while tick != before:
-            before = tick
-            for number, demand, lasts in self._held[task]:
-                tick = profiles[number].find_room(tick, lasts, demand)
-            for other, least, back in self._apart[task]:
-                begun = starts[other]
-                if begun is not None and begun - back < tick < begun + least:
-                    tick = begun + least
+            before = tick = find_gap(tick, held, apart, starts, profiles)
             if self._spaced:
                 tick = self._keep_distance(task, tick, starts)
         latest = self.project.latest.get(task, tick)
         for other, least in self._after[task]:
             begun = starts[other]
-            if begun is not None:
+            if begun != UNPUT:
                 latest = min(latest, begun - least)
         return tick if tick <= latest else None
 
-    def _keep_distance(self, task: int, tick: int, starts: Sequence[int | None]) -> int:
+    def _keep_distance(self, task: int, tick: int, starts: Sequence[int]) -> int:
         """Return the first start of `task` from `tick` on that is not close to starts and ends on its resources."""
         lasts = self.project.durations
         for number, _, _ in self._held[task]:
             resource = self.project.resources[number]
             for other in resource.demands:
                 begun = starts[other]
-                if begun is None or other == task:
+                if begun == UNPUT or other == task:
                     continue
                 end, gap = begun + lasts[other], resource.gap
                 if tick != begun and abs(tick - begun) < gap:

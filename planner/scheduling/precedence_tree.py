@@ -21,7 +21,7 @@ from heapq import heapify, heappop
 from itertools import combinations
 
 from planner.lightweight import Final
-from planner.scheduling.list_schedules import ListSearch, Profile
+from planner.scheduling.list_schedules import UNPUT, ListSearch, Profile, find_gap
 from planner.scheduling.project import Edge, Project, Resource
 
 MOST_STATES: Final = 300_000
@@ -123,7 +123,7 @@ class PrecedenceTree:
         """Look at all schedules that end before `limit`; keep the best of them, and its makespan as `limit`."""
         profiles = [Profile(each.capacity) for each in self.project.resources]
         if all(max(each.demands.values(), default=0) <= each.capacity for each in self.project.resources):
-            self._extend([-1] * len(self.heads), 0, 0, profiles, list(self.heads))
+            self._extend([UNPUT] * len(self.heads), 0, 0, profiles, list(self.heads))
 
     def _extend(self, starts: list[int], put: int, last: int, profiles: list[Profile], heads: list[int]) -> None:
         """Look at all schedules in which the tasks `put`, a bit each, have their `starts`, and others follow."""
@@ -149,7 +149,7 @@ class PrecedenceTree:
                     own[number] = own[number].copy()
                     own[number].hold(tick, tick + lasts, demand)
                 self._extend(starts, put | 1 << task, tick, own, own_heads)
-            starts[task] = -1
+            starts[task] = UNPUT
 
     def _try_lists(self) -> None:
         self._visits += 1
@@ -195,16 +195,7 @@ class PrecedenceTree:
         tick = self.heads[task]
         for one, least in self._before[task]:
             tick = max(tick, starts[one] + least)
-        before = -1
-        while tick != before:
-            before = tick
-            for number, demand, lasts in self._held[task]:
-                tick = profiles[number].find_room(tick, lasts, demand)
-            for other, least, back in self._apart[task]:
-                begun = starts[other]
-                if begun >= 0 and begun - back < tick < begun + least:
-                    tick = begun + least
-        return tick
+        return find_gap(tick, self._held[task], self._apart[task], starts, profiles)
 
     def _raise_heads(self, heads: list[int], left: Sequence[int], task: int, tick: int) -> list[int] | None:
         """Return the heads of the tasks that are `left` as `task` starts at `tick`; None where the limit breaks.

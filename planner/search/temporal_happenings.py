@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import product
 from math import lcm
 
-from planner.compilations.lifted_regression import conjoin, disjoin, negate
+from planner.compilations.lifted_regression import conjoin, disjoin
 from planner.errors import PlanError
 from planner.grounding.action_tables import make_price
 from planner.grounding.ground_temporal import hard_deadlines, meeting, meeting_fact, opening, running
@@ -37,6 +37,7 @@ from planner.model.formulas import (
     conjunction,
     conjuncts,
     functions_in,
+    negate,
     substitute,
 )
 from planner.model.problem import Problem

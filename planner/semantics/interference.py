@@ -15,8 +15,8 @@ from itertools import product
 
 from planner.lightweight import dataclass, field, replace
 from planner.limits import check_regularly, never
-from planner.model.actions import Action, Moment, NumericEffect, When, positive_atoms
-from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Function, Predicate
+from planner.model.actions import Action, Moment, NumericEffect, When, negated_atoms, positive_atoms
+from planner.model.domain import ROOT_TYPE, Axiom, DomainModel, Function, Predicate, is_internal
 from planner.model.formulas import (
     TRUE,
     And,
@@ -34,6 +34,9 @@ from planner.model.formulas import (
     conjuncts,
     functions_in,
     literals_in,
+    negate,
+    push_negations,
+    with_conjuncts,
 )
 from planner.model.problem import Problem
 from planner.semantics.changes_to_come import (
@@ -253,7 +256,7 @@ class Interference:
         return found + self._exclude(atom, view, holds=holds)
 
     def _guard(self, formula: Formula, view: _View) -> Formula:
-        return self._rewrite(formula, view) if self._touches(formula, view) else formula
+        return self._rewrite(push_negations(formula), view) if self._touches(formula, view) else formula
 
     def _touches(self, formula: Formula, view: _View) -> bool:
         """Return whether other steps may keep a step from relying on `formula`, or on its negation."""
@@ -276,6 +279,7 @@ class Interference:
         return any(self._free(atom, view, holds=holds) for holds in (True, False))
 
     def _rewrite(self, formula: Formula, view: _View) -> Formula:
+        """Return `formula`, in negation normal form, with what each of its literals needs."""
         match formula:
             case Atom():
                 return self._rely(formula, view, holds=True)
@@ -294,10 +298,6 @@ class Interference:
                 return Forall(variables, self._rewrite(part, view))
             case Exists(variables, part):
                 return Exists(variables, self._rewrite(part, view))
-            case Imply(premise, conclusion):
-                return self._rewrite(Or((Not(premise), conclusion)), view)
-            case Not(part) if isinstance(part, And | Or | Imply | Forall | Exists | Not):
-                return self._rewrite(negate(part), view)
             case _:
                 return formula
 
@@ -349,30 +349,12 @@ def _untyped(size: int, first: int = 0) -> tuple[Variable, ...]:
 
 def _under(when: When, also: Formula, need: Formula) -> Formula:
     """Return that `need` holds wherever the effect `when` happens and `also` holds."""
-    condition = conjunction([*conjuncts(when.requires), *conjuncts(also)])
+    condition = with_conjuncts(when.requires, *conjuncts(also))
     needed = need if condition == TRUE else Imply(condition, need)
     return Forall(when.variables, needed) if when.variables else needed
 
 
-def negate(formula: Formula) -> Formula:
-    """Return the negation of `formula`, with negations only of its atoms and comparisons."""
-    match formula:
-        case Not(part):
-            return part
-        case And(parts):
-            return Or(tuple(map(negate, parts)))
-        case Or(parts):
-            return And(tuple(map(negate, parts)))
-        case Imply(premise, conclusion):
-            return And((premise, negate(conclusion)))
-        case Forall(variables, part):
-            return Exists(variables, negate(part))
-        case Exists(variables, part):
-            return Forall(variables, negate(part))
-        case _:
-            return Not(formula)
-
-
 def _is_watching(effect: When) -> bool:
     """Return whether `effect` is one of a monitor, which looks at items that are in use, too."""
-    return bool(effect.provides) and all(str(each).removeprefix("not ").startswith("@") for each in effect.provides)
+    facts = (*positive_atoms(effect.provides), *negated_atoms(effect.provides))
+    return bool(facts) and all(is_internal(each.predicate) for each in facts)

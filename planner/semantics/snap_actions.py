@@ -39,6 +39,7 @@ from planner.model.formulas import (
     conjunction,
     conjuncts,
     functions_in,
+    with_conjuncts,
 )
 from planner.model.problem import Problem
 from planner.model.timing import TOTAL_TIME
@@ -180,7 +181,7 @@ def split_moments(action: Action) -> tuple[Moment, Formula, Moment]:
     retracting = tuple([item for item in action.modifies if OPEN in item.args])
     first, last = action.at_start, action.at_end
     start = Moment(
-        conjunction([*conjuncts(action.requires), *conjuncts(first.requires)]),
+        with_conjuncts(action.requires, *conjuncts(first.requires)),
         (*first.provides, *ended),
         (*retracting, *first.modifies),
         (*_begin_effects(action), *first.when),
@@ -219,7 +220,7 @@ def at_once(when: When) -> When:
     """Return the effect of a step that takes no time: all conditions are about the state before it."""
     if when.begun == TRUE:
         return when
-    condition = conjunction([*conjuncts(when.begun), *conjuncts(when.requires)])
+    condition = with_conjuncts(when.begun, *conjuncts(when.requires))
     return When(condition, when.provides, when.modifies, when.variables, when.numbers)
 
 

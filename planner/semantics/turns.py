@@ -24,9 +24,8 @@ from planner.model.formulas import (
     Variable,
     atoms_in,
     comparisons_in,
-    conjunction,
-    conjuncts,
     functions_in,
+    with_conjuncts,
 )
 from planner.model.problem import Metric, NumericMetric
 from planner.model.timing import TOTAL_TIME, GoalDeadline, fix_duration
@@ -484,7 +483,7 @@ def _with_history(problem: Problem) -> Problem:
         return Exists(open_, fact) if open_ else fact
 
     def remember(action: Action) -> Action:
-        requires = conjunction([*conjuncts(action.requires), *[ran(each) for each in action.after]])
+        requires = with_conjuncts(action.requires, *[ran(each) for each in action.after])
         own = Atom(f"{_RAN}{action.name}", tuple([each.name for each in action.parameters]))
         provides = (*action.provides, own) if action.name in named else action.provides
         outcomes = tuple(

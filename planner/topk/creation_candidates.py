@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from planner.compilations.creation_rounds import MOST_STEPS, ClassicalRounds
+from planner.compilations.creation_rounds import ClassicalRounds
 from planner.compilations.object_creation import for_steps
 from planner.lightweight import Any
 from planner.limits import Limits
@@ -55,7 +55,7 @@ class CreationCandidates(Candidates):
         rounds.limits = self._limits
         creations, copies = rounds.prepare()
         seen: set[Hashable] = set()
-        most = max(copies, MOST_STEPS)
+        most = max(copies, rounds.most)
         while copies <= most:
             self._beyond = min([each.bound_beyond(copies) for each in creations], default=None)
             steps = {each.kind: copies for each in creations}
@@ -140,8 +140,9 @@ def identify_plan(plan: Plan, problem: Problem, *, ordered: bool) -> Hashable:
 
 
 def _find_created(steps: Sequence[Step], problem: Problem) -> list[str]:
-    declared = {name: len(action.parameters) for name, action in problem.domain.actions.items() if action.creates}
-    return [name for step in steps if step.action in declared for name in step.arguments[declared[step.action] :]]
+    actions = problem.domain.actions
+    created = [(actions[step.action], step) for step in steps if step.action in actions]
+    return [name for action, step in created for name in action.created_arguments(step.arguments)]
 
 
 def _describe_uses(steps: Sequence[Step], created: Sequence[str]) -> dict[str, int]:

@@ -7,7 +7,6 @@ answer without a proof, a plan may come after a dearer one, and some may be miss
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
@@ -16,7 +15,7 @@ from planner.compilations.object_creation import for_steps
 from planner.compilations.other_plans import forbid_plans
 from planner.errors import UnsupportedError
 from planner.lightweight import Any, Final, replace
-from planner.limits import Finishing, LimitReached, Limits
+from planner.limits import Finishing, LimitReached, Limits, Stop
 from planner.model import Number, Problem
 from planner.model.domain import may_find_out
 from planner.options import Solve, SolveOptions
@@ -29,28 +28,6 @@ from planner.validation.validate import check_steps
 ROUND_SHARE: Final = 0.75
 """Share of the remaining time that one plan may take; a second try has all of it."""
 NO_PROOF: Final = "a plan was not proved to be the cheapest of those left: others may be cheaper, or missing"
-
-
-class _Stop(threading.Event):
-    """Ends a search at a plan that is charged no more than `least`, or when `outer` is set."""
-
-    def __init__(self, outer: threading.Event | None, least: Number) -> None:
-        super().__init__()
-        self._outer, self._least = outer, least
-
-    @property
-    def is_reached(self) -> bool:
-        """Whether the search was ended at its plan."""
-        return super().is_set()
-
-    def look(self, progress: Progress) -> None:
-        """End the search if its plan is charged no more than any other one."""
-        if progress.plan is not None and progress.plan.charge <= self._least:
-            self.set()
-
-    def is_set(self) -> bool:
-        """Return whether the search is to end."""
-        return super().is_set() or (self._outer is not None and self._outer.is_set())
 
 
 class SolvingRounds:
@@ -118,8 +95,13 @@ class SolvingRounds:
         least = self.lower_bound if self.misses_none else None
         if least is None:
             return None
-        stop = _Stop(self._limits.cancel, least)
-        found = self._answer(problem, SolveOptions().within(self._limits, share, on_progress=stop.look, cancel=stop))
+        stop = Stop(self._limits.cancel)
+
+        def look(progress: Progress) -> None:
+            if progress.plan is not None and progress.plan.charge <= least:
+                stop.set()
+
+        found = self._answer(problem, SolveOptions().within(self._limits, share, on_progress=look, cancel=stop))
         if found.plan is not None and found.plan.charge <= least:
             return replace(found, status=Status.OPTIMAL, stopped_by=StoppedBy.EXHAUSTED, lower_bound=least)
         return None if stop.is_reached else found

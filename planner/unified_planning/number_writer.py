@@ -35,6 +35,7 @@ from planner.model.formulas import (
     conjuncts,
     functions_in,
     substitute,
+    with_conjuncts,
 )
 from planner.model.problem import TOTAL_COST, NumericMetric, Problem
 
@@ -168,7 +169,7 @@ def _exclude(action: Action) -> Action:
     effects = [(when, number) for when in action.effects for number in when.numbers]
     pairs = combinations_with_replacement(effects, 2)
     needs = [each for one, other in pairs for each in _exclusion(*one, *other)]
-    return replace(action, requires=conjunction([*conjuncts(action.requires), *needs])) if needs else action
+    return replace(action, requires=with_conjuncts(action.requires, *needs)) if needs else action
 
 
 def _exclusion(when: When, effect: NumericEffect, other_when: When, other: NumericEffect) -> Iterator[Formula]:

@@ -300,17 +300,28 @@ class ProblemWriter:
         """Return `action` and its cost."""
         types = {each.name: each.type for each in self.parameters(action.parameters)}
         schema = up.InstantaneousAction(action.name, types, self._environment)
-        scope = self.scope(schema.parameters)
-        for part in conjuncts(action.requires):
-            schema.add_precondition(self.writer.formula(part, scope))
-        always = {atom for effect in action.effects if is_plain(effect) for atom in positive_atoms(effect.provides)}
+        self._fill(schema, self.scope(schema.parameters), [(schema, action.requires, action.effects)])
+        return self._priced(schema, action)
+
+    def _priced(self, schema: up.Action, action: Action) -> tuple[up.Action, FNode]:
+        """Return `schema` with the cost of `action`."""
+        cost = self.writer.expression(action.cost[0], self.scope(schema.parameters))  # type: ignore[arg-type]  # computed costs are tables by now
+        return schema, cost
+
+    def _fill(self, schema: up.Action, scope: Scope, moments: Iterable[tuple[Any, Formula, tuple[When, ...]]]) -> None:
+        """Add conditions and effects to `schema`: `moments` have what takes them, such as the action itself."""
+        taken = []
         try:
-            for effect in action.effects:
-                self._add_effect(schema, effect, scope, always)
+            for target, condition, effects in moments:
+                taken.append(target)
+                for part in conjuncts(condition):
+                    target.add_precondition(self.writer.formula(part, scope))
+                always = {atom for effect in effects if is_plain(effect) for atom in positive_atoms(effect.provides)}
+                for effect in effects:
+                    self._add_effect(target, effect, scope, always)
         except UPConflictingEffectsException:  # they always exclude each other, so that the action is never applicable
             schema.clear_effects()
-            schema.add_precondition(self._manager.FALSE())
-        return schema, self.writer.expression(action.cost[0], scope)  # type: ignore[arg-type]  # computed costs are tables by now
+            taken[0].add_precondition(self._manager.FALSE())
 
     def _add_effect(self, action: Any, effect: When, outer: Scope, always: Collection[Atom]) -> None:
         """Add `effect` to an action, without deletes of what that `always` adds: some engines reject these."""

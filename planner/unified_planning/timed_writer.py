@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import unified_planning.model as up
 from unified_planning.environment import get_environment
-from unified_planning.exceptions import UPConflictingEffectsException
 
 from planner.compilations.cost_tables import scale_to_integers, with_tables
 from planner.compilations.passes import compile_away
@@ -21,16 +20,16 @@ from planner.errors import UnsupportedError
 from planner.language.pddl.legal_names import Names, Renaming
 from planner.language.pddl.timed_form import compile_time
 from planner.limits import Limits
-from planner.model.actions import DURATION, Action, DurationRange, When, positive_atoms
+from planner.model.actions import DURATION, Action, DurationRange, When
 from planner.model.constructs import REFUSED_IN_TIME, Construct, Service, has, way_round
 from planner.model.domain import numeric_effects
-from planner.model.formulas import Arithmetic, Formula, Not, conjuncts, functions_in
+from planner.model.formulas import Arithmetic, Formula, Not, functions_in
 from planner.model.problem import TOTAL_COST, Metric, NumericMetric, Problem, is_numeric
 from planner.model.timing import TOTAL_TIME
 from planner.plan import Plan
 from planner.unified_planning.formula_writer import Scope
 from planner.unified_planning.number_writer import refuse_divisions
-from planner.unified_planning.problem_writer import WHERE, Outgoing, ProblemWriter, is_plain, refuse, with_single_costs
+from planner.unified_planning.problem_writer import WHERE, Outgoing, ProblemWriter, refuse, with_single_costs
 from planner.unified_planning.timed_reader import exact_duration, read_timed_plan
 
 if TYPE_CHECKING:
@@ -109,10 +108,14 @@ def write_timed_problem(problem: Problem, environment: Environment | None, limit
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """An action at one of its moments, with the methods by which an action without a duration takes effects."""
+    """An action at one of its moments, with the methods that an action without a duration has."""
 
     action: up.DurativeAction
     timing: up.Timing
+
+    def add_precondition(self, condition: FNode) -> None:
+        """Add a condition."""
+        self.action.add_condition(self.timing, condition)
 
     def add_effect(self, *change: Any, forall: list[Any]) -> None:
         """Add an assignment."""
@@ -162,17 +165,9 @@ class TimedWriter(ProblemWriter):
         schema = up.DurativeAction(action.name, types, self._environment)
         scope = self.scope(schema.parameters)
         self._set_duration(schema, action, scope)
-        try:
-            for moment, condition, effects in _moments_of(action):
-                for part in conjuncts(condition):
-                    schema.add_condition(moment, self.writer.formula(part, scope))
-                always = {atom for effect in effects if is_plain(effect) for atom in positive_atoms(effect.provides)}
-                for effect in effects:
-                    self._add_effect(_Moment(schema, moment), effect, scope, always)
-        except UPConflictingEffectsException:  # they always exclude each other, so that the action is never applicable
-            schema.clear_effects()
-            schema.add_condition(up.StartTiming(), self._manager.FALSE())
-        return schema, self.writer.expression(action.cost[0], scope)  # type: ignore[arg-type]  # computed costs are tables by now
+        moments = [(_Moment(schema, moment), needed, effects) for moment, needed, effects in _moments_of(action)]
+        self._fill(schema, scope, moments)
+        return self._priced(schema, action)
 
     def _set_duration(self, schema: up.DurativeAction, action: Action, scope: Scope) -> None:
         match action.duration:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from planner.lightweight import Final, dataclass, replace
 from planner.model import Action, Atom, Formula, Goal, Problem, SoftGoal
-from planner.model.formulas import Term, conjunction, conjuncts, substitute
+from planner.model.formulas import Term, conjuncts, substitute, with_conjuncts
 from planner.model.unknown_facts import fix_unknown_facts
 from planner.plan import Step, StoppedBy, Supposition
 from planner.semantics.incomplete_knowledge import KnowledgeModel, KnowledgeState
@@ -218,7 +218,7 @@ def _include_wish(
     search: SuppositionSearch, wish: SoftGoal, supposed: Supposed
 ) -> tuple[SuppositionSearch, Supposed] | None:
     """Search again with `wish` as a part of the goal; return None if that needs new suppositions."""
-    goal = conjunction([*conjuncts(search.problem.goal.hard), wish.condition])
+    goal = with_conjuncts(search.problem.goal.hard, wish.condition)
     with_wish = SuppositionSearch(
         replace(search.problem, goal=Goal(goal)), search.steps, {**search.expected, **supposed}
     )

@@ -214,6 +214,15 @@ def _validate_expanded(problem: Problem, plan: Plan, claimed_cost: Number | None
     return replace(verdict, valid=False, reason=late) if late else verdict
 
 
+def validate_in_turn(problem: Problem, plan: Plan) -> tuple[Plan, Verdict]:
+    """Return `plan` with the verdict on it; in time, its steps are taken one after another where it has no times."""
+    if is_temporal(problem) and not plan.times:
+        from planner.validation.timed_replay import in_turn
+
+        plan = in_turn(problem, plan.steps)
+    return plan, validate(problem, plan if plan.times else plan.steps)
+
+
 def _replay_any(problem: Problem, plan: Plan, claimed_cost: Number | None) -> Verdict:
     """Replay `plan` of `problem`, without unknown facts: in time by its times, or with its steps in turn."""
     if not plan.times and not is_temporal(problem):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from planner import Domain, Outcome, decide, solve
-from planner.limits import GENEROUS, LimitReached, Limits, count_processor_time, read_clock
+from planner.limits import GENEROUS, LimitReached, Limits, Stop, count_processor_time, read_clock
 from planner.plan import Result, Status, StoppedBy
 from planner.portfolio.portfolio import run_portfolio
 from planner.reuse.plan_cache import PlanCache
@@ -36,6 +37,16 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     monkeypatch.setattr(time, "thread_time", lambda: made.at_work)
     monkeypatch.setattr(time, "monotonic", lambda: made.wall)
     return made
+
+
+@pytest.mark.parametrize("ending", ["itself", "the outer event", "the condition"])
+def test_a_stop_is_set_by_itself_by_an_outer_event_and_by_a_condition(ending: str) -> None:
+    outer, over = threading.Event(), list[bool]()
+    stop = Stop(outer, lambda: bool(over))
+    assert not stop.is_set()
+    {"itself": stop.set, "the outer event": outer.set, "the condition": lambda: over.append(True)}[ending]()
+    assert stop.is_set()
+    assert stop.is_reached == (ending == "itself")
 
 
 def test_limits_count_wall_clock_time(clocks: Clocks) -> None:

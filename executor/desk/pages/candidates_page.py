@@ -118,10 +118,7 @@ def page_of_data(data: Mapping[str, Any], source: str) -> doc.Page:
             raise InputError(f"it holds no plan: {data.get('reason') or data.get('status')}", Location(source))
         result = _Result.model_validate(data if "plan" in data else {"plan": data})
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        hint = "`forethought solve --json` prints what is read here"
-        raise InputError(f"no result: {where}: {first['msg']}", Location(source), hint) from None
+        raise doc.refuse_data(error, "result", "forethought solve --json", source) from None
     return _plan_page(result, source)
 
 

@@ -467,10 +467,8 @@ def _page_of_plan_file(path: Path, problem: AnyProblem) -> Page:
     from executor.desk.pages.plan_page import plan_page
     from planner.cli.options import read_plan_file
     from planner.model import Problem
-    from planner.model.problem import is_temporal
     from planner.problem_kinds import service_of
-    from planner.validation.timed_replay import in_turn
-    from planner.validation.validate import validate
+    from planner.validation.validate import validate_in_turn
 
     data = _parse(_read(path), str(path)) if path.suffix.lower() == ".json" else None
     if isinstance(data, Mapping) and "candidates" in data:
@@ -483,9 +481,7 @@ def _page_of_plan_file(path: Path, problem: AnyProblem) -> Page:
     if not isinstance(problem, Problem):
         verdict = service_of(problem).validate(problem, plan, Limits(2 * CHECK_SECONDS))
     else:
-        if is_temporal(problem) and not plan.times:
-            plan = in_turn(problem, plan.steps)
-        verdict = validate(problem, plan if plan.times else plan.steps)
+        plan, verdict = validate_in_turn(problem, plan)
     if not verdict.valid:
         raise PlanError(f"the plan in {path} is not valid: {verdict.reason}", hint="`forethought validate` says more")
     return plan_page(plan)

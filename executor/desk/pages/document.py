@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
+
+from planner.errors import InputError, Location
 
 VERSION: Final = 1
 """Version of the schema; it grows when a reader of older documents would misread a newer one."""
@@ -444,6 +446,14 @@ def to_json(page: Page) -> str:
 def from_data(data: Any) -> Page:
     """Return the document in JSON-ready `data`; raises `pydantic.ValidationError` for anything else."""
     return _adapter().validate_python(data)
+
+
+def refuse_data(error: ValidationError, what: str, command: str, source: str) -> InputError:
+    """Return the error that says why data from `source` is no `what`, such as `command` prints."""
+    first = error.errors()[0]
+    where = ".".join(map(str, first["loc"]))
+    hint = f"`{command}` prints what is read here"
+    return InputError(f"no {what}: {where}: {first['msg']}", Location(source), hint)
 
 
 def schema() -> dict[str, Any]:

@@ -77,10 +77,8 @@ def policy_page(data: Mapping[str, Any], title: str, source: str = "") -> doc.Pa
     try:
         found = _Decision.model_validate(data if "policy" in data else {"policy": data})
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        hint = "`forethought solve --objective success --json` prints what is read here"
-        raise InputError(f"no policy: {where}: {first['msg']}", Location(source or title), hint) from None
+        command = "forethought solve --objective success --json"
+        raise doc.refuse_data(error, "policy", command, source or title) from None
     _check_branches(found.policy, source or title)
     return _Collector(found).page(title)
 

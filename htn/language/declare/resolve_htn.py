@@ -13,8 +13,8 @@ from planner.errors import did_you_mean, kind_of
 from planner.language.declare.atom_syntax import abbreviate
 from planner.language.declare.condition_reader import Conditions
 from planner.language.declare.declared_names import Scope, Types
-from planner.language.declare.fields import Place, name_types
-from planner.language.declare.name_resolution import ProblemPlace
+from planner.language.declare.fields import Place
+from planner.language.declare.name_resolution import ProblemPlace, check_types
 from planner.lightweight import replace
 from planner.model import Atom, Problem, Variable
 from planner.problem_kinds import resolve_problem
@@ -104,10 +104,7 @@ class _Reader:
         for each in found:
             if not isinstance(each, Variable) or not each.name.startswith("?"):
                 raise place.error(f"{abbreviate(each)} is no parameter", "write Variable('?r', ('robot',))")
-            unknown = [name for name in each.types if name not in self._types]
-            if unknown:
-                near = did_you_mean(unknown[0], self._types.parents)
-                raise place.error(f"parameter {each.name!r} is of the unknown type {name_types(unknown)}", near)
+            check_types(each, "parameter", self._types, place)
         names = [each.name for each in found]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:

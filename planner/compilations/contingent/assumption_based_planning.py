@@ -12,7 +12,9 @@ kind holds its facts and actions.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 
+from planner.compilations import Claim, Compiled
 from planner.compilations.adl import keep_items_busy
 from planner.compilations.contingent.knowledge import (
     Translation,
@@ -23,19 +25,17 @@ from planner.compilations.contingent.knowledge import (
 )
 from planner.compilations.contingent.readings import Reading, reading_of_known, reading_of_possible
 from planner.compilations.contingent.supposition_actions import Supposing, add_suppositions, price_of_surprise
-from planner.compilations.driver import value_plan
+from planner.compilations.driver import Driver, as_plan_of
 from planner.compilations.lifted_relevance import remove_irrelevant_actions
 from planner.compilations.passes import compile_away
 from planner.compilations.sequential_steps import compile_sequential
 from planner.errors import UnsupportedError
 from planner.lightweight import Any, Final, dataclass, replace
-from planner.limits import Limits
 from planner.model.constructs import Construct
-from planner.model.formulas import Atom, Formula, Number
+from planner.model.formulas import Formula, Number
 from planner.model.problem import Metric, Problem, find_constraint_on_unknown, is_temporal
 from planner.options import Solve, SolveOptions
-from planner.plan import Plan, Progress, Result, Status, StoppedBy, Supposition, exact_sum, unsupported_result
-from planner.portfolio.search_history import Recorder
+from planner.plan import Plan, Result, Status, StoppedBy, Supposition, exact_sum, unsupported_result
 from planner.validation.timed_replay import in_turn
 from planner.validation.validate import check_steps
 from planner.validation.verdict import Verdict
@@ -51,6 +51,8 @@ CARELESS: Final = "no plan is known in which no irreversible step rests on what 
 
 
 NOT_ALL: Final = "not all plans on suppositions were searched"
+_PLANS: Final = Claim(bounds=False, unsolvable=False)
+"""Plans of the second and the third search are plans; nothing else holds in all cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +128,13 @@ def _frame_of(problem: Problem, asked: Translation) -> Frame:
         lambda made: made.problem,
         restore,
         lambda plan: check_steps(problem, plan),
-        take_in_turn,
+        sequence_supposing,
         is_early=find_constraint_on_unknown(problem) is not None,
         is_exact=is_exact(asked),
     )
 
 
-def take_in_turn(made: Supposing) -> Problem | None:
+def sequence_supposing(made: Supposing) -> Problem | None:
     """Return the problem without time whose plans are sequences of steps of `made`; None where there is none.
 
     Steps cost their durations, or what they cost where that alone counts; suppositions cost their prices.
@@ -176,126 +178,92 @@ def _charge(found: Result) -> Number | None:
     return None if found.plan is None else found.plan.charge
 
 
-def _suppose(supposed: dict[Atom, bool]) -> tuple[Supposition, ...]:
-    return tuple([Supposition(fact, holds) for fact, holds in supposed.items()])
-
-
-class _Searches:
-    """The three searches, with the best plan and lower bound so far."""
+class _Searches(Driver):
+    """The driver of the three searches, of which each keeps its latest plan: suppositions have a price there."""
 
     def __init__(self, frame: Frame, options: SolveOptions, solve: Solve) -> None:
+        super().__init__(frame.problem, options, solve, frame.check)
         self._frame = frame
-        self._problem = frame.problem
         self._asked = frame.asked
-        self._options = options
-        self._solve = solve
-        self._limits = options.limits()
-        self._recorder = Recorder()
-        self._plan: Plan | None = None
-        self._bound: Number | None = None
+        self._made: Supposing | None = None
+        """What the third search supposes."""
+        self._least: Number | None = None
+        """What the best plan in time costs with its suppositions."""
 
     def run(self) -> Result:
         """Run the searches, and return the answer."""
-        lucky = self._search(self._frame.optimistic(), SHARE, self._keep_optimistic)
-        if self._frame.is_exact:
-            self._bound = lucky.plan.charge if lucky.plan and lucky.status is Status.OPTIMAL else lucky.lower_bound
+        is_exact = self._frame.is_exact
+        lift = partial(as_plan_of, self.problem)
+        optimistic = Compiled(self._frame.optimistic(), lift, Claim(plans=False, bounds=is_exact))
+        lucky = self.ask(optimistic, self.limits.share(SHARE))
+        if is_exact and lucky.status is Status.OPTIMAL:
+            self.raise_bound(_charge(lucky))
         if lucky.status is Status.UNSUPPORTED:
             return lucky
-        if lucky.status is Status.UNSOLVABLE and self._frame.is_exact:
+        if lucky.status is Status.UNSOLVABLE and is_exact:
             return replace(lucky, reason=IN_NO_CASE)
-        if self._is_optimal or lucky.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
+        if self.is_optimal or lucky.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
             return self._answer(lucky)
-        return self._plan_with_suppositions(_charge(lucky))
-
-    def _plan_with_suppositions(self, lucky: Number | None) -> Result:
-        """Run the second and the third search; `lucky` is the cost of the optimistic plan."""
-        fallback, self._plan = self._plan, None
-        safe = self._search(self._frame.knowing(), SHARE, self._keep)
-        if self._is_optimal or safe.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
+        fallback, self.plan = self.plan, None
+        safe = self.ask(Compiled(self._frame.knowing(), lift, _PLANS), self.limits.share(SHARE))
+        if self.is_optimal or safe.stopped_by in (StoppedBy.CANCELLED, StoppedBy.MEMORY):
             return self._answer(safe)
-        made = self._frame.supposing(price_of_surprise(lucky, _charge(safe)))
-        least: list[Number] = []
-
-        def note(plan: Plan, *, must: bool = True) -> None:
-            supposed = made.find_supposed(plan.steps)
-            restored = replace(self._frame.restore(plan, made), suppositions=_suppose(supposed))
-            priced = exact_sum([restored.charge, *made.list_prices(plan.steps)])
-            is_better = not self._asked.lasts or not least or priced < least[-1]
-            if is_better and self._check_and_keep(restored, must=must):
-                least.append(priced)
-
-        limits = self._limits
-        if self._asked.lasts:
-            self._try_sequence(made, lambda plan: note(plan, must=False))
-            limits = limits.part(SECONDS_BESIDE_SEQUENCE if least else SECONDS_IN_TIME)
-        found = self._search(self._frame.suppose(made), 1, note, limits)
-        self._plan = self._plan or fallback
+        found = self._suppose(self._frame.supposing(price_of_surprise(_charge(lucky), _charge(safe))))
+        self.plan = self.plan or fallback
         return self._answer(found)
 
-    def _try_sequence(self, made: Supposing, note: Callable[[Plan], None]) -> None:
-        """Note the plan of the third search whose steps are taken in turn, where the metric allows one to find it."""
+    def _suppose(self, made: Supposing) -> Result:
+        """Run the third search."""
+        self._made, limits = made, self.limits
+
+        def lift(plan: Plan) -> Plan:
+            supposed = tuple([Supposition(fact, holds) for fact, holds in made.find_supposed(plan.steps).items()])
+            return replace(as_plan_of(self.problem, self._frame.restore(plan, made)), suppositions=supposed)
+
+        if self._asked.lasts:
+            self._try_sequence(made, Compiled(made.problem, lift, replace(_PLANS, plans=False)))
+            limits = limits.part(SECONDS_IN_TIME if self._least is None else SECONDS_BESIDE_SEQUENCE)
+        return self.ask(Compiled(self._frame.suppose(made), lift, _PLANS), limits)
+
+    def _try_sequence(self, made: Supposing, compiled: Compiled) -> None:
+        """Keep the plan of the third search whose steps are taken in turn, where the metric allows one to find it."""
         sequential = self._frame.in_turn(made)
         if sequential is None:
             return
-        limits = self._limits.part(SECONDS_IN_TIME if self._limits.remaining is None else None)
-        found = self._solve(sequential, self._options.within(limits, SHARE, on_progress=None))
+        limits = self.limits.part(SECONDS_IN_TIME if self.limits.remaining is None else None)
+        found = self.search(sequential, self.options.within(limits, SHARE, on_progress=None))
         if found.plan is not None:
-            note(in_turn(made.problem, found.plan.steps))
+            self.keep(compiled, in_turn(made.problem, found.plan.steps), None)
 
-    def _search(
-        self, problem: Any, share: float, note: Callable[[Plan], object], limits: Limits | None = None
-    ) -> Result:
-        def report(progress: Progress) -> None:
-            if progress.plan is not None:
-                note(progress.plan)
-            self._recorder.note_progress(self._limits.elapsed, self._plan, self._bound, progress.statistics)
-            if self._options.on_progress is not None:
-                self._options.on_progress(replace(progress, plan=self._plan, lower_bound=self._bound))
+    def value(self, plan: Plan, verdict: Verdict) -> Plan:
+        """Return `plan` with what it is worth, and what it supposes."""
+        return super().value(replace(plan, suppositions=verdict.suppositions), verdict)
 
-        began = self._limits.elapsed
-        found = self._solve(problem, self._options.within(limits or self._limits, share, on_progress=report))
-        self._recorder.take_turns(found.history, began)
-        if found.plan is not None:
-            note(found.plan)
-        return found
-
-    def _keep_optimistic(self, plan: Plan) -> None:
-        """Keep the optimistic `plan` if it works on suppositions that do not contradict each other."""
-        self._check_and_keep(plan, must=False)
-
-    def _keep(self, plan: Plan) -> None:
-        """Keep `plan` of the second or third search, with the suppositions that its steps need."""
-        self._check_and_keep(plan, must=True)
-
-    def _check_and_keep(self, plan: Plan, *, must: bool) -> bool:
-        """Keep `plan` if it is valid, as it `must` be; return whether it is."""
-        plan = replace(plan, problem=self._problem, utility=None, forgone=())
-        if self._plan is not None and (self._plan.steps, self._plan.times) == (plan.steps, plan.times):
+    def is_better(self, plan: Plan, compiled: Plan) -> bool:
+        """Return whether the third search in time has no plan that costs less with its suppositions."""
+        if self._made is None or not self._asked.lasts:
             return True
-        verdict = self._frame.check(plan)
-        if verdict.valid:
-            self._plan = value_plan(replace(plan, suppositions=verdict.suppositions), verdict)
-        elif must:
-            raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
-        return verdict.valid
+        priced = exact_sum([plan.charge, *self._made.list_prices(compiled.steps)])
+        if self._least is not None and priced >= self._least:
+            return False
+        self._least = priced
+        return True
 
     @property
-    def _is_optimal(self) -> bool:
-        plan = self._plan
-        return plan is not None and not plan.suppositions and self._bound is not None and plan.charge <= self._bound
+    def is_optimal(self) -> bool:
+        """Whether no plan is charged less than the best one, which supposes nothing."""
+        return self.plan is not None and not self.plan.suppositions and super().is_optimal
 
     def _answer(self, found: Result) -> Result:
         """Return the answer; the last search ended with `found`."""
-        status = Status.UNKNOWN if self._plan is None else Status.OPTIMAL if self._is_optimal else Status.SOLVED
+        status = Status.UNKNOWN if self.plan is None else Status.OPTIMAL if self.is_optimal else Status.SOLVED
         said = [found.reason]
-        if found.status is Status.UNSOLVABLE and self._plan is None:
+        if found.status is Status.UNSOLVABLE and self.plan is None:
             said = [self._why_not()]
             status = Status.UNSOLVABLE if said == [IN_NO_CASE] else status
-        if self._plan is not None and self._plan.suppositions:
-            said.append(f"it supposes {'; '.join(map(str, self._plan.suppositions))}")
-        reason = "; ".join(filter(None, said))
-        answer = replace(found, status=status, plan=self._plan, lower_bound=self._bound, reason=reason)
-        return self._recorder.finish(self._limits.elapsed, answer)
+        if self.plan is not None and self.plan.suppositions:
+            said.append(f"it supposes {'; '.join(map(str, self.plan.suppositions))}")
+        return self.end(replace(found, status=status, reason="; ".join(filter(None, said))))
 
     def _why_not(self) -> str:
         """Explain why the third search proved that there is no plan.

@@ -13,8 +13,8 @@ from typing import Any, Final, Protocol
 
 from planner.errors import DeclarationError, InputError, Location, did_you_mean
 from planner.language.declare.atom_syntax import abbreviate, explain_bad_name
-from planner.lightweight import dataclass
-from planner.model import TAGS, Number
+from planner.lightweight import dataclass, replace
+from planner.model import TAGS, Number, Predicate
 from planner.model.arithmetic import parse_number
 from planner.model.formulas import exact_decimal, exact_number, exact_resolution
 from planner.model.object_names import is_name
@@ -226,3 +226,16 @@ def check_distribution(probabilities: Iterable[Decimal], place: Place) -> None:
         raise place.error(f"the probability of an outcome is {wrong}; it must be above 0 and at most 1")
     if found and abs(sum(found, Decimal(-1))) > _ROUNDING:
         raise place.error(f"the probabilities of the outcomes sum to {sum(found, Decimal(0))}, not to 1")
+
+
+def add_fact(predicates: dict[str, Predicate], made: Predicate, told: str) -> None:
+    """Add the predicate `made` of facts that say what is `told`; one that stands there gets its tags.
+
+    Raises `InputError` if that has other parameters.
+    """
+    known = predicates.get(made.name)
+    if known is not None and len(known.parameters) != len(made.parameters):
+        found = f"the predicate {made.name!r} has {len(known.parameters)} arguments"
+        says = f"as a fact that says {told} it has {len(made.parameters)}"
+        raise InputError(f"{found}; {says}", hint="call the predicate otherwise")
+    predicates[made.name] = made if known is None else replace(known, tags=known.tags | made.tags)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from planner.errors import InputError
+from planner.language.declare.fields import add_fact
 from planner.lightweight import Any, Final, replace
 from planner.model.actions import Action, Literal, Moment, NumericEffect, Outcome, When, functions_of_duration
 from planner.model.domain import DomainModel, Predicate, lists_patterns, measured_functions
@@ -71,12 +72,7 @@ def add_known_facts(domain: DomainModel) -> DomainModel:
     for name in sorted(measured):
         parameters, told = domain.functions[name].parameters, f"the value of {name} is known"
         made = Predicate(PREFIX + name, parameters, tags=frozenset({"trusted"}), description=told)
-        known = predicates.get(made.name)
-        if known is not None and len(known.parameters) != len(made.parameters):
-            found = f"the predicate {made.name!r} has {len(known.parameters)} arguments"
-            says = f"as a fact that says whether {name!r} is known it has {len(made.parameters)}"
-            raise InputError(f"{found}; {says}", hint="call the predicate otherwise")
-        predicates[made.name] = made if known is None else replace(known, tags=known.tags | made.tags)
+        add_fact(predicates, made, f"whether {name!r} is known")
     for axiom in domain.axioms:
         term = next(_measured_in(comparisons_in(axiom.condition), domain), None)
         if term is not None:

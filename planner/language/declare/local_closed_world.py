@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from planner.errors import InputError
+from planner.language.declare.fields import add_fact
 from planner.lightweight import dataclass, replace
 from planner.model.actions import Action, Literal, Outcome, When, positive_atoms
 from planner.model.domain import Axiom, DomainModel, Predicate, TypeHierarchy, cache_per_domain
@@ -123,13 +123,7 @@ def add_listed_facts(domain: DomainModel) -> DomainModel:
     predicates = dict(domain.predicates)
     for listing in listings:
         source = domain.predicates[listing.pattern.predicate]
-        made = _make_predicate(listing, source)
-        known = predicates.get(made.name)
-        if known is not None and len(known.parameters) != len(made.parameters):
-            found = f"the predicate {made.name!r} has {len(known.parameters)} arguments"
-            says = f"as a fact that says whether all {listing.pattern.predicate!r} are listed it has"
-            raise InputError(f"{found}; {says} {len(made.parameters)}", hint="call the predicate otherwise")
-        predicates[made.name] = made if known is None else replace(known, tags=known.tags | made.tags)
+        add_fact(predicates, _make_predicate(listing, source), f"whether all {listing.pattern.predicate!r} are listed")
     return replace(
         domain,
         predicates=predicates,

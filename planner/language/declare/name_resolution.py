@@ -13,7 +13,7 @@ from planner.language.declare.fields import Place, name_types
 from planner.language.declare.model_builder import Declarations
 from planner.language.declare.problem_builder import ProblemBuilder
 from planner.lightweight import dataclass, replace
-from planner.model import Action, DomainModel, Function, Object, Predicate, Problem
+from planner.model import Action, DomainModel, Function, Object, Predicate, Problem, Variable
 from planner.model.problem import SEALED
 
 
@@ -87,6 +87,14 @@ def _check_domain(domain: DomainModel, objects: Mapping[str, Object]) -> None:
     _ = declarations.model()
 
 
+def check_types(named: Object | Variable, what: str, types: Types, place: Place) -> None:
+    """Raise an error at `place` if `named`, which is `what`, is of a type that is none of `types`."""
+    unknown = [name for name in named.types if name not in types]
+    if unknown:
+        near = did_you_mean(unknown[0], types.parents)
+        raise place.error(f"{what} {named.name!r} is of the unknown type {name_types(unknown)}", near)
+
+
 def _read_objects(problem: Problem, place: Place) -> dict[str, Object]:
     """Return the objects of `problem` by name; raises `InputError` for values that are no objects."""
     given: Any = problem.objects
@@ -99,9 +107,6 @@ def _read_objects(problem: Problem, place: Place) -> dict[str, Object]:
             raise place.error(f"{abbreviate(each)} is no object", "write Object('r1', ('robot',))")
         if each.name in found:
             raise place.error(f"object {each.name!r} is there twice", "give it once")
-        unknown = [name for name in each.types if name not in types]
-        if unknown:
-            near = did_you_mean(unknown[0], problem.domain.types)
-            raise place.error(f"object {each.name!r} is of the unknown type {name_types(unknown)}", near)
+        check_types(each, "object", types, place)
         found[each.name] = each
     return found

@@ -155,9 +155,7 @@ def write_domain_document(domain: DomainModel) -> dict[str, Any]:
     """Convert `domain` to a document."""
     refuse_unfinished(domain, "in a document", with_objects=True)
     constants = frozenset(each.name for each in domain.constants)
-    for name in (*domain.predicates, *domain.functions, *domain.actions):
-        if not is_atom_name(name):
-            raise UnsupportedError(f"the name {name!r} in a document", "it is a word of conditions: rename it")
+    refuse_words((*domain.predicates, *domain.functions, *domain.actions))
     return without_defaults(
         {
             "domain": domain.name,
@@ -171,6 +169,13 @@ def write_domain_document(domain: DomainModel) -> dict[str, Any]:
             "was": domain.renames.to_dict(),
         }
     )
+
+
+def refuse_words(names: Iterable[str]) -> None:
+    """Raise `UnsupportedError` for the first of `names` that conditions in a document would not read as a name."""
+    for name in names:
+        if not is_atom_name(name):
+            raise UnsupportedError(f"the name {name!r} in a document", "it is a word of conditions: rename it")
 
 
 def write_problem_document(problem: Problem) -> dict[str, Any]:

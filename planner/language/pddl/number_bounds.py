@@ -29,9 +29,9 @@ from planner.model.formulas import (
     Imply,
     Not,
     conjunction,
-    conjuncts,
     functions_in,
     is_variable,
+    with_conjuncts,
 )
 from planner.model.problem import Goal, Problem
 
@@ -53,7 +53,7 @@ def require_bounds(problem: Problem, where: str = "in PDDL") -> Problem:
     functions = {name: replace(each, low=None, high=None) for name, each in domain.functions.items()}
     plain: DomainModel = replace(domain, actions=actions, functions=functions)
     wanted = [part for each in late.values() if each is not None for part in _require_at_end(problem, each, where)]
-    goal = Goal(conjunction([*conjuncts(problem.goal.hard), *wanted]), problem.goal.soft) if wanted else problem.goal
+    goal = Goal(with_conjuncts(problem.goal.hard, *wanted), problem.goal.soft) if wanted else problem.goal
     return replace(problem, domain=plain, goal=goal)
 
 
@@ -106,7 +106,7 @@ def _require_in(action: Action, bounded: dict[str, Function], late: dict[str, Fu
             demands += _demands(action, function, changing, where)
     if not demands:
         return action
-    return replace(action, requires=conjunction([*conjuncts(action.requires), *dict.fromkeys(demands)]))
+    return replace(action, requires=with_conjuncts(action.requires, *dict.fromkeys(demands)))
 
 
 def _find_demands_before(action: Action, function: Function) -> Iterator[Formula]:

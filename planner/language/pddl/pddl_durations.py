@@ -20,7 +20,16 @@ from planner.language.pddl.syntax import Tree, is_number, quote, refuse_construc
 from planner.lightweight import Final, dataclass, field, replace
 from planner.model.actions import NO_MOMENT, Action, Duration, DurationRange, Moment, NumericEffect
 from planner.model.domain import Predicate
-from planner.model.formulas import Atom, Expression, Forall, Formula, Not, Number, Variable, conjunction, conjuncts
+from planner.model.formulas import (
+    Atom,
+    Expression,
+    Forall,
+    Formula,
+    Not,
+    Number,
+    Variable,
+    with_conjuncts,
+)
 from planner.model.timing import TimedEffect, fix_duration
 
 _KEYS: Final = {
@@ -90,7 +99,7 @@ def read_durative_action(tree: Tree, words: Vocabulary, derived: frozenset[str])
     action = Action(
         name,
         tuple(declared),
-        conjunction([*conjuncts(requires), *unnoted]),
+        with_conjuncts(requires, *unnoted),
         cost=(*starting.cost, *ending.cost),
         duration=duration,
         throughout=throughout,

@@ -34,6 +34,7 @@ from planner.model.formulas import (
     conjunction,
     conjuncts,
     functions_in,
+    with_conjuncts,
 )
 from planner.model.problem import TOTAL_COST, Goal, Metric, NumericMetric, Problem, is_temporal
 from planner.model.timing import TimedEffect
@@ -121,12 +122,12 @@ def _with_budgets_as_goals(problem: Problem) -> Problem:
     kept.sort(key=str)
     found = _change_at_ends(found, functions.keys() - problem.domain.functions.keys())
     actions = {
-        name: replace(action, throughout=conjunction([*conjuncts(action.throughout), *kept]))
+        name: replace(action, throughout=with_conjuncts(action.throughout, *kept))
         if action.duration is not None
         else action
         for name, action in found.domain.actions.items()
     }
-    goal = Goal(conjunction([*conjuncts(found.goal.hard), *kept]), found.goal.soft)
+    goal = Goal(with_conjuncts(found.goal.hard, *kept), found.goal.soft)
     return replace(found, domain=replace(found.domain, actions=actions, functions=functions), goal=goal)
 
 
@@ -149,7 +150,7 @@ def _require_capacities(plain: Problem, snap: SnapProblem, problem: Problem) -> 
         if action.holds and action.duration is not None:
             start = actions[snap.actions[name].start]
             needs = [Comparison(Atom(free_name(held)), ">=", sum_of(terms)) for held, terms in action.holds.items()]
-            actions[start.name] = replace(start, requires=conjunction([*conjuncts(start.requires), *needs]))
+            actions[start.name] = replace(start, requires=with_conjuncts(start.requires, *needs))
     free = {name: Function(name) for name in map(free_name, problem.capacity)}
     domain = replace(plain.domain, actions=actions, functions={**plain.domain.functions, **free})
     return replace(plain, domain=domain)
@@ -247,9 +248,7 @@ def _compile_deadlines(found: Problem, problem: Problem) -> TimedForm:
         initial.append(still)
         timed.append(TimedEffect(_just_after(_just_after(due.by)), (Not(still),)))
         name = reserve_name(f"reach-{number}", set(actions))
-        actions[name] = Action(
-            name, requires=conjunction([*conjuncts(due.condition), still]), provides=(reached,), cost=()
-        )
+        actions[name] = Action(name, requires=with_conjuncts(due.condition, still), provides=(reached,), cost=())
         added.append(name)
         goal.append(reached)
     if len(timed) == len(found.timed):
@@ -276,6 +275,6 @@ def _just_after(time: Number) -> Number:
 
 def _need_at_end(action: Action, fact: Atom) -> Action:
     if action.duration is None:
-        return replace(action, requires=conjunction([*conjuncts(action.requires), fact]))
-    needed = conjunction([*conjuncts(action.at_end.requires), fact])
+        return replace(action, requires=with_conjuncts(action.requires, fact))
+    needed = with_conjuncts(action.at_end.requires, fact)
     return replace(action, at_end=replace(action.at_end, requires=needed))

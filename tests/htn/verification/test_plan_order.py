@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.random_hierarchies import random_htn
 from htn.language.declare import Methods
+from htn.verification.plan_verification import Sweep
 from planner import Domain, Plan, PlanError, Step, partial_order, schedule, solve, validate
 from planner.lightweight import replace
 from planner.plan import StepTime
@@ -103,6 +104,22 @@ def test_steps_of_tasks_that_are_late_or_without_a_decomposition_have_no_schedul
         schedule(replace(plan, problem=how.problem(tasks=["boil"], deadline=1)))
     with pytest.raises(PlanError, match="no decomposition"):
         schedule(replace(plan, tree=None))
+
+
+def test_the_order_of_tasks_in_time_checks_their_sequence_once(monkeypatch):
+    domain = Domain("errands")
+    domain.action("wash", provides=["clean"], duration=2)
+    domain.action("dress", requires=["clean"], provides=["ready"], duration=1)
+    tasks = Methods(domain).problem(tasks=["wash", "dress"], ordered=False)
+    later = domain.problem(metric="makespan")
+    problem = replace(tasks, classical=replace(later, domain=tasks.domain.classical, seal=()), seal=())
+    plan = solve(problem).expect_plan()
+    judged = []
+    verdict = Sweep.verdict
+    monkeypatch.setattr(Sweep, "verdict", lambda sweep, plan: judged.append(plan) or verdict(sweep, plan))
+    graph = partial_order(problem, plan)
+    assert nx.has_path(graph, (1, "start"), (2, "start"))
+    assert len(judged) == 1
 
 
 def test_changes_at_known_times_stand_in_the_order_of_tasks_in_time():

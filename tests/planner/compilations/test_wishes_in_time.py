@@ -11,6 +11,7 @@ import pytest
 from planner import Domain, solve, validate
 from planner.compilations import wishes_in_time
 from planner.model import Problem
+from planner.model.formulas import conjuncts, with_conjuncts
 from planner.model.problem import Goal
 from planner.plan import Progress, Status
 
@@ -43,10 +44,8 @@ def find_least_charge(problem: Problem) -> Any:
     wishes = problem.goal.soft
     charges = []
     for chosen in chain.from_iterable(combinations(wishes, count) for count in range(len(wishes) + 1)):
-        hard = [problem.goal.hard, *[wish.condition for wish in chosen]]
-        alone = replace(
-            problem, goal=Goal(wishes_in_time.conjunction([x for y in hard for x in wishes_in_time.conjuncts(y)]))
-        )
+        parts = [part for wish in chosen for part in conjuncts(wish.condition)]
+        alone = replace(problem, goal=Goal(with_conjuncts(problem.goal.hard, *parts)))
         result = solve(alone, mode="optimal")
         if result.status is Status.OPTIMAL:
             charges.append(result.cost + sum(wish.utility for wish in wishes if wish not in chosen))

@@ -14,7 +14,8 @@ from random_tasks import problems
 
 from benchmarks.random_problems import Features, FormulaDrawer, Readable, random_problem, reachable
 from planner.compilations.normal_form import to_negation_normal_form
-from planner.model import Metric
+from planner.model import Atom, Equals, Metric, Not
+from planner.model.formulas import negate, walk
 from planner.semantics.simulation import Simulation
 
 
@@ -49,6 +50,8 @@ def check_formulas(problem, rng):
             expected = interpreter.holds(problem, true, formula, {})
             assert state.holds(formula) is expected, formula
             assert interpreter.holds(problem, true, to_negation_normal_form(formula, count()), {}) is expected, formula
+            assert interpreter.holds(problem, true, negate(formula), {}) is not expected, formula
+            assert all(isinstance(each.part, Atom | Equals) for each in walk(negate(formula)) if isinstance(each, Not))
         assert state.holds(problem.goal.hard) is interpreter.holds(problem, true, problem.goal.hard, {})
         choices = list(state.applicable())
         if not choices:
