@@ -8,7 +8,7 @@ from collections.abc import Callable
 from planner.compilations.trajectory_constraints import constraint_of
 from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Final, replace
-from planner.limits import CallbackError, Finishing, LimitReached, Limits
+from planner.limits import Finishing, LimitReached, Limits
 from planner.model import DomainModel, Number, Problem
 from planner.model.arithmetic import exact_value
 from planner.model.constructs import Service, name_refused
@@ -39,7 +39,7 @@ class Incumbent:
     def __init__(self, problem: Problem, options: SolveOptions, limits: Limits | None = None) -> None:
         self.problem = problem
         self.limits = limits or options.limits()
-        self.run = Run(on_change=self._report_progress)
+        self.run = Run(on_change=self._report_progress, failures=[])
         self.run.seed, self.run.most_simulations = options.seed, options.simulations
         if options.expansion_limit is not None or options.on_expansion is not None:
             from planner.search.expansion import ExpansionWatch
@@ -61,10 +61,7 @@ class Incumbent:
         self._recorder = Recorder()
 
     def run_within_limits(self, work: Callable[[], Result]) -> Result:
-        """Return the result of `work`, or a result from the incumbent when a limit ends it.
-
-        Raises what the callback for expansions has raised.
-        """
+        """Return the result of `work`, or a result from the incumbent when a limit ends it."""
         try:
             with pause_collector():
                 return work()
@@ -74,12 +71,12 @@ class Incumbent:
             return self.result_at_limit(StoppedBy.MEMORY)
         except KeyboardInterrupt:
             return self.result_at_limit(StoppedBy.CANCELLED)
-        except CallbackError as failed:
-            error = failed.error
-        raise error
 
     def improve(self, steps: Steps, mode: str) -> Result:
-        """Run `steps` to their end, or to the first plan in mode "first"; raises `LimitReached`."""
+        """Run `steps` to their end, or to the first plan in mode "first"; raises `LimitReached`.
+
+        Raises the error that ends them unless there is a plan by then.
+        """
         now = self.limits.elapsed
         while True:
             self.limits.check()
@@ -88,6 +85,11 @@ class Incumbent:
                 next(steps)
             except StopIteration as stop:
                 ending = stop.value
+            except Exception as error:
+                if self.run.plan is None:
+                    raise
+                self.run.contain(error)
+                ending = Ending.INCOMPLETE
             finally:
                 before, now = now, self.limits.elapsed
                 self._note_turns(before, now)
@@ -146,6 +148,7 @@ class Incumbent:
         plan = self._validated_plan()
         if plan is not None or bound is not None:
             self._recorder.note(self.limits.elapsed, None if plan is None else plan.charge, bound, self.run.by)
+        self._recorder.note_failures(self.run.failures or ())
         return Result(status, stopped_by, plan, bound, self._statistics(), reason, self._recorder.history())
 
     def _bound(self) -> Number | None:

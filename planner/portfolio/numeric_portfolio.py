@@ -147,7 +147,7 @@ def _search_both(
     number = {_name(action.step): place for place, action in enumerate(pricing.source.task.actions)}
 
     def find_any() -> Steps:
-        own, before = Run(), Run()
+        own, before = Run(failures=run.failures), Run()
         for _ in find_first_plan(space, entries, own):
             run.add(own, before)
             if own.plan is not None:

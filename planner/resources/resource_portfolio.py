@@ -105,7 +105,7 @@ def search_weighted_sum(spending: Spending, weights: Weights, *, improve: bool) 
 
     With `improve`, plans on the way there are offered, too.
     """
-    run = Run(seed=spending.run.seed)
+    run = Run(seed=spending.run.seed, failures=spending.run.failures)
     steps = spending.search(weigh(weights, spending.charges), run, improve)
     plan: list[int] | None = None
     before = Run()

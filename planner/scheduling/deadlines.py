@@ -379,7 +379,7 @@ class Meeting:
 
     def search_without_deadline(self, mode: str) -> Steps:
         """Search for plans that may be late; lower bounds hold for all plans."""
-        run = Run(seed=self.run.seed)
+        run = Run(seed=self.run.seed, failures=self.run.failures)
         workplace = Workplace(self.workplace.task, self.workplace.space, run, self.workplace.check)
         steps = search_with_budgets(workplace, mode) if workplace.task.allowances else run_portfolio(mode, workplace)
         plan: list[int] | None = None

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Protocol, runtime_checkable
 
 from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass
+from planner.plan import SearchFailure
 from planner.task.ground_task import INFINITY, State
 from planner.task.successor_generator import Space
 
@@ -102,6 +103,8 @@ class Run:
     """The error that ended a search early."""
     watch: ExpansionWatch | None = None
     """Looks at each expansion, if anybody wants that."""
+    failures: list[SearchFailure] | None = None
+    """The searches that errors have ended; None if an error is to end all searches, as nothing tells of failures."""
     tiers: tuple[str, ...] = ()
     """The tiers in which searches have run, in the order of `TIERS`."""
 
@@ -111,10 +114,18 @@ class Run:
         return self.most_simulations is not None and self.simulations >= self.most_simulations
 
     def report_plan(self, plan: list[int], cost: int) -> None:
-        """Make a plan, given by its action numbers, the incumbent if its `cost` is below the limit."""
+        """Make a plan, given by its action numbers, the incumbent if its `cost` is below the limit.
+
+        An error in what follows, such as that the plan is not valid, brings the incumbent from before back.
+        """
         if cost < self.limit:
+            before = self.plan, self.limit
             self.plan, self.limit = plan, cost
-            self._notify()
+            try:
+                self._notify()
+            except Exception:
+                self.plan, self.limit = before
+                raise
 
     def raise_bound(self, bound: int) -> None:
         """Raise the lower bound to `bound`, but not above the cost of the incumbent."""
@@ -122,6 +133,20 @@ class Run:
         if self.lower_bound < bound and self.trusted:
             self.lower_bound = bound
             self._notify()
+
+    def contain(self, error: Exception) -> None:
+        """Note that `error` has ended the search at work; raise it if it stands for a limit, or is not contained here.
+
+        Others go on only if they do not need what that search would have found.
+        """
+        if self.failures is None or isinstance(error, MemoryError):
+            raise error
+        self.note_failure(SearchFailure.of(self.by, error))
+
+    def note_failure(self, failure: SearchFailure) -> None:
+        """Note a search that has ended by an error, if failures are told."""
+        if self.failures is not None and failure not in self.failures:
+            self.failures.append(failure)
 
     def note_tier(self, *names: str) -> None:
         """Note that a search runs in the tiers of these names."""
@@ -136,6 +161,7 @@ class Run:
             seed=self.seed,
             most_simulations=self.most_simulations,
             watch=self.watch,
+            failures=self.failures,
         )
 
     def add(self, more: Run, before: Run) -> None:
