@@ -16,7 +16,7 @@ from planner.model.domain import uncertain_actions
 from planner.model.problem import NumericMetric
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, divide_exactly, unsupported_result
-from planner.portfolio.search_history import Recorder
+from planner.portfolio.search_history import By, Recorder
 from planner.portfolio.tiers import describe_machine_code
 from planner.search import Ending, Run
 from planner.search.search_run import Steps
@@ -149,7 +149,8 @@ class Incumbent:
         if plan is not None or bound is not None:
             self._recorder.note(self.limits.elapsed, None if plan is None else plan.charge, bound, self.run.by)
         self._recorder.note_failures(self.run.failures or ())
-        return Result(status, stopped_by, plan, bound, self._statistics(), reason, self._recorder.history())
+        by = {Status.SOLVED: self.run.found_by, Status.OPTIMAL: self.run.news_by}.get(status)
+        return Result(status, stopped_by, plan, bound, self._statistics(by), reason, self._recorder.history())
 
     def _bound(self) -> Number | None:
         bound = self.run.lower_bound
@@ -191,9 +192,10 @@ class Incumbent:
 
         return check_steps(self.problem, plan)
 
-    def _statistics(self) -> Statistics:
+    def _statistics(self, by: By | None = None) -> Statistics:
+        """Return the statistics so far, credited to the search `by`, or to the one at work."""
         run, task = self.run, self._task
-        search, heuristic = run.by
+        search, heuristic = by or run.by
         return Statistics(
             search,
             heuristic,
@@ -223,14 +225,16 @@ class Incumbent:
         return divide_exactly(self.run.limit - self.offset, self._task.resolution)
 
     def _report_progress(self) -> None:
-        self._recorder.note(self.limits.elapsed, self._charge(), self._bound(), self.run.by)
+        self._recorder.note(self.limits.elapsed, self._charge(), self._bound(), self.run.news_by)
         if self._on_progress is None:
             return
         now = time.monotonic()
         if self.run.plan is self._plan_actions and now < self._next_report:
             return
         self._next_report = now + REPORT_SECONDS
-        self._on_progress(Progress(self._validated_plan(), self._bound(), self.limits.elapsed, self._statistics()))
+        self._on_progress(
+            Progress(self._validated_plan(), self._bound(), self.limits.elapsed, self._statistics(self.run.news_by))
+        )
 
 
 def refuse_constructs(problem: Problem, service: Service) -> Result | None:

@@ -147,7 +147,7 @@ def _search_both(
     number = {_name(action.step): place for place, action in enumerate(pricing.source.task.actions)}
 
     def find_any() -> Steps:
-        own, before = Run(failures=run.failures), Run()
+        own, before = Run(by=run.by, failures=run.failures), Run()
         for _ in find_first_plan(space, entries, own):
             run.add(own, before)
             if own.plan is not None:
@@ -156,7 +156,7 @@ def _search_both(
         if own.plan is None:
             return Ending.INCOMPLETE
         plan = [number[_name(space.source.task.actions[action].step)] for action in own.plan]
-        run.report_plan(plan, incumbent.price_plan(plan))
+        run.report_plan(plan, incumbent.price_plan(plan), own.found_by)
         yield
         return Ending.FIRST_PLAN
 

@@ -154,6 +154,8 @@ def take_turns(contenders: list[Contender], run: Run, *, shortest: float = FIRST
         if run.limit == limit:
             current.spent += spent
         total += spent
+        if current not in contenders and contenders and run.plan is None:
+            yield  # else what this search did would count as done by the next one
     if first is not None and not has_ended:
         run.by = first[0]
         raise first[1]

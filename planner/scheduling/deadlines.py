@@ -390,9 +390,9 @@ class Meeting:
             except StopIteration as stop:
                 ending = stop.value
             if run.plan is not plan and run.plan is not None:
-                plan = run.plan
+                plan, self.run.by = run.plan, run.found_by
                 self.take(plan)
-            self.run.raise_bound(run.lower_bound)
+            self.run.raise_bound(run.lower_bound, run.news_by)
             self.run.by = run.by
             self.run.note_tier(*run.tiers)
             if ending is Ending.EXHAUSTED and plan is None:
