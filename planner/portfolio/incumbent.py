@@ -8,7 +8,7 @@ from collections.abc import Callable
 from planner.compilations.trajectory_constraints import constraint_of
 from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Final, replace
-from planner.limits import Finishing, LimitReached, Limits
+from planner.limits import Finishing, LimitReached, Limits, enforce
 from planner.model import DomainModel, Number, Problem
 from planner.model.arithmetic import exact_value
 from planner.model.constructs import Service, name_refused
@@ -63,7 +63,7 @@ class Incumbent:
     def run_within_limits(self, work: Callable[[], Result]) -> Result:
         """Return the result of `work`, or a result from the incumbent when a limit ends it."""
         try:
-            with pause_collector():
+            with pause_collector(), enforce(self.limits):
                 return work()
         except LimitReached as limit:
             return self.result_at_limit(limit.stopped_by)

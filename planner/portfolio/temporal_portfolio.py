@@ -24,7 +24,7 @@ from planner.grounding.lasting_facts import add_lasting_facts
 from planner.heuristics.critical_path_in_time import bound_makespan
 from planner.jit.library import Call
 from planner.lightweight import Final, dataclass, field, replace
-from planner.limits import STOPS, stop_reason
+from planner.limits import STOPS, enforce, stop_reason
 from planner.model.arithmetic import as_number, evaluate, exact_value
 from planner.model.constructs import Service, name_refused
 from planner.model.formulas import Number, functions_in
@@ -222,7 +222,8 @@ class _TemporalPortfolio:
         Raises the error that ends all searches unless there is a plan by then.
         """
         try:
-            return self._search()
+            with enforce(self.best.limits):
+                return self._search()
         except STOPS as stop:
             return self.best.end(stop_reason(stop))
         except Exception as error:
