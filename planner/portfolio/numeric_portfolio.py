@@ -182,20 +182,24 @@ def run_searches(
     run = incumbent.run
     costs = [action.cost for action in space.source.task.actions] if pricing is None else pricing.least
     relax, write = cache(lambda: bound_numeric(space, costs)), cache(lambda: write_state_equation(space, costs))
-    orbits = None if mode == "first" else find_numeric_orbits(space, incumbent.limits.check)
+    find_orbits = cache(lambda: None if mode == "first" else find_numeric_orbits(space, incumbent.limits.check))
 
-    def astar(heuristic: str, share: int, weight: int = 1) -> Contender:
+    def prepare_and_search(heuristic: str, weight: int) -> Steps:
         search = NumericAstar(
             space,
             entries,
             heuristic,
             weight=weight,
             pricing=pricing,
-            orbits=orbits,
+            orbits=find_orbits(),
             relax=lambda *_: relax(),
             write=lambda *_: write(),
         )
-        return Contender(search.steps(run), share, by=("astar" if weight == 1 else "weighted astar", heuristic))
+        return (yield from search.steps(run))
+
+    def astar(heuristic: str, share: int, weight: int = 1) -> Contender:
+        name = "astar" if weight == 1 else "weighted astar"
+        return Contender(prepare_and_search(heuristic, weight), share, by=(name, heuristic))
 
     contenders = [astar("blind", 1)]
     if mode != "first":

@@ -99,3 +99,17 @@ def test_classical_plans_are_credited_to_their_searches(watch: Watch, mode: str,
     assert credited(result) == watch.found
     if result.status is Status.SOLVED:
         assert result.statistics.search == watch.found[-1]
+
+
+def test_the_search_for_a_first_plan_begins_before_symmetries_are_found(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[bool] = []
+
+    def find_none(*_: Any) -> None:
+        begun.append(bool(watch.found))
+
+    monkeypatch.setattr("planner.portfolio.numeric_portfolio.find_numeric_orbits", find_none)
+    result = solve(STORE.problem(values={"count": 0, "spare": 0}, goal=["count == 3", "spare >= 4"]), time_limit=60)
+    assert result.status is Status.OPTIMAL
+    assert begun == [True]
