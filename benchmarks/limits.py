@@ -4,7 +4,8 @@
 
 Takes the largest tasks of the suites in FOLDER, one of each domain, and ends the search of each in four ways: by
 `--time-limit 1`, by SIGTERM, by `cancel`, and by `--memory-limit`. Signals and cancellations come at another moment for
-each task, so that they meet all stages. Records are kept in a file, and runs that are there are not done again.
+each task, so that they meet all stages. Lateness is processor time, which other work on the machine does not change.
+Records are kept in a file, and runs that are there are not done again.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ FILLING: Final = 15.0
 LONGEST: Final = 120.0
 """Seconds after which a run that does not end is killed."""
 LATE: Final = 1.0
-"""Seconds after its end was asked for at which a run counts as late."""
+"""Seconds of processor time after its end was asked for at which a run counts as late."""
 CANCEL: Final = "import sys; from benchmarks.limits import solve_until; solve_until(*sys.argv[1:])"
 
 
@@ -54,8 +55,8 @@ CANCEL: Final = "import sys; from benchmarks.limits import solve_until; solve_un
 class Run:
     """How the search of one task ended.
 
-    `late` are seconds after its end was asked for. `known` says that it had written a plan by then, `has_plan` that its
-    result has one. `mebibytes` are its peak.
+    `late` are seconds of processor time after its end was asked for. `known` says that it had written a plan by then,
+    `has_plan` that its result has one. `mebibytes` are its peak.
     """
 
     way: str
@@ -89,12 +90,12 @@ def find_tasks(folder: Path, number: int) -> list[tuple[Path, Path]]:
 
 def solve_until(domain: str, problem: str, seconds: str) -> None:
     """Solve a task, cancel the search after so many `seconds`, and print how late it ended."""
-    read, cancel, asked = load(domain, problem), threading.Event(), [time.monotonic()]
+    read, cancel, asked = load(domain, problem), threading.Event(), [time.process_time()]
     known: list[bool] = []
 
     def end() -> None:
         known.append(bool(plans))
-        asked[0] = time.monotonic()
+        asked[0] = time.process_time()
         cancel.set()
 
     plans: list[object] = []
@@ -103,7 +104,7 @@ def solve_until(domain: str, problem: str, seconds: str) -> None:
     result = solve(
         read, time_limit=None, cancel=cancel, on_progress=lambda each: plans.append(1) if each.plan else None
     )
-    late = time.monotonic() - asked[0] if known else 0.0
+    late = time.process_time() - asked[0] if known else 0.0
     timer.cancel()
     given = {"late": late, "known": any(known), "mebibytes": resident_bytes() >> 20}
     give(
@@ -137,20 +138,20 @@ def end_command(way: str, domain: Path, problem: Path, moment: float) -> Run:
         with output.open("wb") as written:
             process = subprocess.Popen(command, stdout=written, stderr=subprocess.DEVNULL)
         due = began + (moment if way == "SIGTERM" else TIME_LIMIT)
-        usage, asked, known = None, False, False
+        usage, asked, known, spent = None, False, False, 0.0
         while usage is None:
             pid, _, used = os.wait4(process.pid, os.WNOHANG)
             now = time.monotonic()
             if pid:
                 usage, process.returncode = used, 0
             elif not asked and now >= due and way != "memory limit":
-                known, asked = plan.exists(), True
+                known, asked, spent = plan.exists(), True, _processor_seconds(process.pid)
                 if way == "SIGTERM":
                     process.send_signal(signal.SIGTERM)
             elif now > began + LONGEST:
                 process.kill()
             time.sleep(0.005)
-        late = max(0.0, now - due) if way != "memory limit" and asked else 0.0
+        late = max(0.0, usage.ru_utime + usage.ru_stime - spent) if asked else 0.0
         given = _read_answer(output)
         return Run(
             way,
@@ -163,6 +164,12 @@ def end_command(way: str, domain: Path, problem: Path, moment: float) -> Run:
             given.get("plan") is not None,
             usage.ru_maxrss >> 10,
         )
+
+
+def _processor_seconds(pid: int) -> float:
+    """Return the processor time of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _read_answer(output: Path) -> dict[str, str]:
