@@ -71,8 +71,8 @@ class Run:
 
     @property
     def is_lost(self) -> bool:
-        """Whether a plan was known that the result lacks, or there was no result."""
-        return not self.status or (self.known and not self.has_plan)
+        """Whether a plan was known that the result lacks."""
+        return self.known and not self.has_plan
 
 
 def find_tasks(folder: Path, number: int) -> list[tuple[Path, Path]]:
@@ -217,11 +217,22 @@ def summarise(runs: list[Run]) -> str:
                 sum([each.late > LATE for each in own]),
                 sum([each.has_plan for each in own]),
                 sum([each.is_lost for each in own]),
+                sum([not each.status for each in own]),
                 max([each.mebibytes for each in own], default=0),
             )
         )
-    head = ("ended by", "runs", "median s late", "most s late", f"over {LATE:g} s", "plans", "lost", "most MiB")
-    wrong = [each for each in runs if each.late > LATE or each.is_lost]
+    head = (
+        "ended by",
+        "runs",
+        "median s late",
+        "most s late",
+        f"over {LATE:g} s",
+        "plans",
+        "lost",
+        "no result",
+        "most MiB",
+    )
+    wrong = [each for each in runs if each.late > LATE or each.is_lost or not each.status]
     worst = [
         (each.way, each.task[-60:], each.moment, f"{each.late:.2f}", each.status, each.stopped_by, each.is_lost)
         for each in sorted(wrong, key=lambda each: -each.late)

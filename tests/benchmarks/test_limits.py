@@ -46,4 +46,4 @@ def test_records_are_taken_up_again(suites: Path, tmp_path: Path) -> None:
     assert [each.way for each in runs[1:]] == ["time limit", "SIGTERM", "memory limit"]
     assert len((tmp_path / "records").read_text().splitlines()) == 4
     table = limits.summarise(runs)
-    assert "| cancel | 1 | 0.50 | 0.50 | 0 | 0 | 1 | 30 |" in table
+    assert "| cancel | 1 | 0.50 | 0.50 | 0 | 0 | 1 | 0 | 30 |" in table
