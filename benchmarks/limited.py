@@ -25,6 +25,8 @@ from typing import Any, NoReturn
 PROC = Path("/proc")
 LOOK_SECONDS = 0.25
 """How often the sums over the process group are looked up."""
+MARGIN_SECONDS = 3
+"""Seconds of CPU time after SIGXCPU in which a planner may still give its plan; some kernels count by ticks, ahead."""
 LONGEST_PAUSE = 0.02
 """How late the end of the command may be noticed; affects wall-clock time only."""
 
@@ -37,7 +39,7 @@ def become(command: list[str], spec: dict[str, Any]) -> NoReturn:
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), descriptor)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     seconds = math.ceil(spec["cpu_seconds"])
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + MARGIN_SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (spec["memory_bytes"], spec["memory_bytes"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if spec["cores"] and hasattr(os, "sched_setaffinity"):
@@ -75,7 +77,7 @@ def group_usage(group: int) -> tuple[float, int]:
 
 def exceeded(cpu: float, resident: int, spec: dict[str, Any]) -> str | None:
     """Return which limit a process group with this usage has passed: "cpu", "memory" or none."""
-    if cpu > spec["cpu_seconds"] + 1:
+    if cpu > spec["cpu_seconds"] + MARGIN_SECONDS:
         return "cpu"
     return "memory" if resident > spec["memory_bytes"] else None
 

@@ -23,7 +23,7 @@ from htn.search.progression import Progression
 from htn.search.task_networks import NetworkProgression
 from planner.lightweight import Final
 from planner.options import SolveOptions
-from planner.portfolio.tiers import Contender, run_until_plan, take_turns
+from planner.portfolio.tiers import Contender, contain_errors, run_until_plan, take_turns
 from planner.search.search_run import Ending, Run, Steps
 from planner.search.task_compiled import tier_of
 
@@ -138,8 +138,10 @@ def _search_first_plan(packed: PackedHierarchy, run: Run, limits: LimitsWithDesc
         blind.insert(0, descent)
     if not packed.ground.is_ordered:
         guided.append(contend(lambda: NetworkProgression(packed, 0, 1, 1), 2, PARTIAL))
-    if not limits.is_straight and (yield from _run_for(GUIDED_SECONDS, take_turns(guided, run))) is Ending.EXHAUSTED:
-        return Ending.EXHAUSTED
+    if not limits.is_straight:
+        turns = _run_for(GUIDED_SECONDS, take_turns(guided, run))
+        if (yield from contain_errors(turns, run)) is Ending.EXHAUSTED:
+            return Ending.EXHAUSTED
     if (yield from _run_for(BLIND_SECONDS, take_turns(blind, run))) is Ending.EXHAUSTED:
         return Ending.EXHAUSTED
     for one in (*guided, *blind):

@@ -125,6 +125,17 @@ def kind_of(value: object) -> str:
     return "None" if value is None else with_article(type(value).__name__)
 
 
+def describe_error(error: Exception) -> str:
+    """Return the type and message of `error`, and the module and line that raised it if it is an internal error."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    place = error.__traceback__
+    if isinstance(error, ForethoughtError) or place is None:
+        return text
+    while place.tb_next is not None:
+        place = place.tb_next
+    return f"{text} ({place.tb_frame.f_globals.get('__name__', '?')}:{place.tb_lineno})"
+
+
 _C0: Final = [*range(0x20), 0x7F]
 _C1: Final = [*range(0x80, 0xA0)]
 _BIDI: Final = [0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]

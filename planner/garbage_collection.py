@@ -57,10 +57,15 @@ class Keeper:
         self._may = now >= Keeper._frozen_at + AGAIN
 
     def keep(self) -> None:
-        """Move all objects to the oldest generation."""
+        """Move all objects to the oldest generation.
+
+        This resets the count by which the collector finds that the oldest generation is due, so what other code has
+        moved there since the last time is counted here, too.
+        """
         if self._may:
-            young, middle, _ = gc.get_count()
-            Keeper._kept += young + middle * gc.get_threshold()[0]
+            young, middle, oldest = gc.get_count()
+            size, number, _ = gc.get_threshold()
+            Keeper._kept += young + size * (middle + number * oldest)
             gc.freeze()
             gc.unfreeze()
 

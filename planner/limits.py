@@ -190,6 +190,32 @@ def check_regularly(items: Iterable[T], check: Callable[[], None]) -> Iterator[T
         yield item
 
 
+_in_force: Final[ContextVar[Callable[[], None]]] = ContextVar("looks at the limits in force", default=never)
+
+
+@contextlib.contextmanager
+def enforce(limits: Limits) -> Iterator[None]:
+    """Let `look` and `under_limits` look at `limits` in the body, however deep inside, until it ends."""
+    token = _in_force.set(limits.check)
+    try:
+        yield
+    finally:
+        _in_force.reset(token)
+
+
+def look() -> None:
+    """Look at the limits in force; raises `LimitReached` when one is reached."""
+    _in_force.get()()
+
+
+def under_limits(items: Iterable[T]) -> Iterator[T]:
+    """Yield `items`, and look at the limits in force before every 256th.
+
+    A list that is made of them at once is cut into batches by that, between which signals arrive.
+    """
+    return check_regularly(items, _in_force.get())
+
+
 class Finishing:
     """A context in which a plan is mapped back and checked; alarms do not interrupt it, since the plan would be lost.
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from decimal import Context, Decimal
 from enum import Enum
 
-from planner.errors import NoPlan
+from planner.errors import NoPlan, describe_error
 from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, field, replace
 from planner.model.object_names import find_term
 
@@ -260,17 +260,37 @@ class SearchTurns:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchFailure:
+    """The `error` that ended a search while others went on, as text."""
+
+    search: str
+    heuristic: str
+    error: str
+
+    @classmethod
+    def of(cls, by: tuple[str, str], error: Exception) -> SearchFailure:
+        """Describe the `error` of the search and heuristic with the names `by`; an internal error by its place too."""
+        return cls(*by, describe_error(error))
+
+    def __str__(self) -> str:
+        how = " with ".join(name for name in (self.search, self.heuristic) if name) or "a search"
+        return f"{how} failed: {self.error}"
+
+
+@dataclass(frozen=True, slots=True)
 class History:
     """How a search went: what was known when, and which searches were at work when, in the order of their first turns.
 
-    Of bounds that follow each other within 10 ms, or 1 % of the time so far, only the last one is kept.
+    Of bounds that follow each other within 10 ms, or 1 % of the time so far, only the last one is kept. `failures` are
+    the errors that ended searches while others went on.
     """
 
     milestones: tuple[Milestone, ...] = ()
     searches: tuple[SearchTurns, ...] = ()
+    failures: tuple[SearchFailure, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.milestones or self.searches)
+        return bool(self.milestones or self.searches or self.failures)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the history as JSON-ready data, times rounded to 0.1 ms."""
@@ -292,7 +312,12 @@ class History:
             }
             for each in self.searches
         ]
-        return {"milestones": milestones, "searches": searches}
+        data: dict[str, Any] = {"milestones": milestones, "searches": searches}
+        if self.failures:
+            data["failures"] = [
+                {"search": each.search, "heuristic": each.heuristic, "error": each.error} for each in self.failures
+            ]
+        return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,11 +387,11 @@ class Result:
         return self.plan
 
     def describe(self) -> str:
-        """Return one line of text: the status, what stopped the work, cost and lower bound."""
+        """Return one line of text: the status, what stopped the work, cost and lower bound, and failed searches."""
         words = [f"{self.status.name} ({self.status.value}); {self.stopped_by.clause}"]
         if self.plan is not None:
             words += self._benefit() or [f"cost {self.plan.cost}, lower bound {self.lower_bound}"]
-        return "; ".join([*words, *([self.reason] if self.reason else [])])
+        return "; ".join([*words, *([self.reason] if self.reason else []), *map(str, self.history.failures)])
 
     def __str__(self) -> str:
         return self.describe() if self.plan is None else f"{self.describe()}\n{self.plan}".rstrip()

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from planner.compilations.reductions import REDUCTIONS
 from planner.errors import InputError, kind_of
 from planner.lightweight import TYPE_CHECKING, Any, replace
+from planner.limits import CallbackError
 from planner.model import Problem
 from planner.model.domain import may_find_out
 from planner.model.problem import is_numeric
@@ -60,7 +61,9 @@ def solve(
     are the same in every run and on every machine. Only then may `expansion_limit` end the search, and `on_expansion`
     be called with each expansion; what it raises ends the search and is raised here.
 
-    Raises `InputError` for unknown names, invalid limits, and mistakes in the problem that only grounding finds.
+    An error ends the search that it occurs in, which `history.failures` then names, while others go on. Raises
+    `InputError` for unknown names, invalid limits, and mistakes in the problem that only grounding finds, the first
+    error if all searches have failed and there is no plan, and what callbacks raise.
     """
     options = SolveOptions(
         mode,
@@ -71,15 +74,37 @@ def solve(
         seed,
         time_limit,
         memory_limit,
-        on_progress,
+        None if on_progress is None else _end_by_errors(on_progress),
         cancel,
         plain,
         pruning,
         expansion_limit,
         on_expansion,
     )
-    limits = options.limits()
-    problem = resolve_problem(problem)
+    try:
+        return _solve(resolve_problem(problem), options)
+    except CallbackError as failed:
+        error = failed.error
+    raise error
+
+
+def _end_by_errors(on_progress: Callable[[Progress], None]) -> Callable[[Progress], None]:
+    """Let an error of `on_progress` end all searches, not only the one that reports."""
+
+    def tell(progress: Progress) -> None:
+        try:
+            on_progress(progress)
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - it goes on as the cause of another one
+            raise CallbackError(error) from None
+
+    return tell
+
+
+def _solve(problem: AnyProblem, options: SolveOptions) -> Result:
+    """Solve a resolved problem. Raises `CallbackError` for what callbacks raise."""
+    limits, on_progress = options.limits(), options.on_progress
     if on_progress is not None and isinstance(problem, Problem) and find_unread(problem):
         options = replace(options, on_progress=lambda each: on_progress(replace(each, lower_bound=None)))
     found = answer(problem, options)
@@ -87,7 +112,7 @@ def solve(
         from planner.compilations.unlisted_objects import qualify_by_findings
 
         found = qualify_by_findings(problem, found)
-    if plain or found.status is not Status.UNSOLVABLE or not isinstance(problem, Problem):
+    if options.plain or found.status is not Status.UNSOLVABLE or not isinstance(problem, Problem):
         return found
     from planner.explain.conflicts import add_reason
 

@@ -22,6 +22,8 @@ import hypothesis.internal.conjecture.providers as drawing
 import pytest
 from hypothesis import HealthCheck, settings
 
+from planner.plan import SearchFailure
+
 TICK = 0.001
 """Seconds by which a counted clock advances each time that somebody reads it."""
 
@@ -47,6 +49,17 @@ if PROFILE == "same":
 def anyio_backend():
     """Asynchronous tests, which are marked `anyio`, run in an event loop of asyncio."""
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def raised_errors(request, monkeypatch):
+    """Raise an error inside a search, which no test is to overlook, unless the test is marked `contained_errors`."""
+    if request.node.get_closest_marker("contained_errors") is None:
+
+        def raise_error(_by, error):
+            raise error
+
+        monkeypatch.setattr(SearchFailure, "of", raise_error)
 
 
 @pytest.fixture

@@ -54,6 +54,7 @@ HEAVY = frozenset(
         "tests/planner/lint/test_outsiders.py",
         "tests/planner/portfolio/test_plain.py",
         "tests/planner/pruning/test_numeric_symmetries.py",
+        "tests/planner/test_counted_looks.py",
         "tests/planner/topk/test_candidates_declared_random.py",
     }
 )

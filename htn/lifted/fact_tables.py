@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from htn.model import HtnDomain
+from planner.limits import under_limits
 from planner.model import Action, Atom, Formula, Object, Problem, Term
 from planner.model.actions import positive_atoms
 from planner.model.domain import TypeHierarchy
@@ -104,7 +105,7 @@ class Goals:
 
     def _tables(self, task: str) -> Iterator[tuple[tuple[int, ...], dict[Row, int]]]:
         """Yield places of arguments of `task`, and a table from objects there to goal atoms that it may make true."""
-        for predicate, kinds in self._patterns[task]:
+        for predicate, kinds in under_limits(self._patterns[task]):
             table: dict[Row, int] = {}
             fixed = [place for place, kind in enumerate(kinds) if isinstance(kind, int)]
             free = [(place, self._objects_of(kind)) for place, kind in enumerate(kinds) if not isinstance(kind, int)]

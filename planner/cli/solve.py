@@ -335,13 +335,14 @@ def _draw_tree(plan: Plan) -> str:
 
 
 def summarise(result: Result) -> str:
-    """Describe the result and the work in one line, and each forgone soft goal in one."""
+    """Describe the result and the work in one line, and each forgone soft goal and each failed search in one."""
     took = result.statistics
     how = " with ".join(name for name in (took.search, took.heuristic) if name)
     seconds = took.ground_seconds + took.search_seconds
     expanded = f"{took.expanded:,} states expanded" if took.expanded else ""
     work = ", ".join(filter(None, [how, expanded, f"{seconds:.2f} s"]))
-    return "\n".join([f"{describe_status(result)} [{work}]", *describe_forgone(result.forgone)])
+    failures = map(str, result.history.failures)
+    return "\n".join([f"{describe_status(result)} [{work}]", *describe_forgone(result.forgone), *failures])
 
 
 def describe_status(result: Result) -> str:

@@ -30,7 +30,7 @@ from planner.grounding.reachability import AxiomRule, Database, Reachability, Sc
 from planner.grounding.relevance import find_relevant_literals, keep_relevant
 from planner.grounding.simplify import RawTask, find_needed_negations, simplify, write_negations, write_table_negations
 from planner.lightweight import dataclass, replace
-from planner.limits import Limits
+from planner.limits import Limits, enforce, under_limits
 from planner.model import OPEN, Action, And, Atom, Formula, Goal, Metric, Not, Number, Problem
 from planner.model.constructs import Construct
 from planner.model.domain import DomainModel, has_numbers
@@ -47,12 +47,12 @@ def drop_dominated_copies(actions: Sequence[GroundAction], outcomes: Container[s
     All actions named in `outcomes` stay: each is an outcome of a choice.
     """
     groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
-    for number, action in enumerate(actions):
+    for number, action in enumerate(under_limits(actions)):
         if action.step.action not in outcomes:
             groups.setdefault((action.step.action, action.step.arguments), []).append(number)
     dropped = {
         number
-        for numbers in groups.values()
+        for numbers in under_limits(groups.values())
         if len(numbers) > 1
         for number in numbers
         if any(
@@ -250,7 +250,7 @@ class ActionBuilder:
         for table in self._task.tables:
             limits.check()
             places += table.numbers
-            found += self._of_table(table)
+            found += under_limits(self._of_table(table))
         if all(map(lt, places, places[1:])):
             return tuple(found)
         return tuple([found[place] for place in sorted(range(len(found)), key=places.__getitem__)])
@@ -289,7 +289,7 @@ def ground(problem: Problem, limits: Limits, *, whole: bool = False) -> Task:
     """
     refuse_numbers(problem, "in this search")
     refuse_time(problem, "in this search")
-    with pause_collector():
+    with pause_collector(), enforce(limits):
         task = ground_adl(compile_to_adl(problem, whole=whole), limits, {}, whole=whole)
         return with_allowances(task, problem) if problem.is_limited else task
 
@@ -311,7 +311,7 @@ def ground_relaxation(problem: Problem, limits: Limits) -> tuple[Task, Callable[
 
     Return that task, and a function that returns the task of `ground`; it can be called once.
     """
-    with pause_collector():
+    with pause_collector(), enforce(limits):
         found = _explore_relevant(compile_to_adl(problem, whole=False), limits, {}, whole=False)
         if found.unreachable_goal is not None:
             task = _unreachable_task(found)
@@ -467,7 +467,7 @@ def build_frame(task: RawTask, atoms: list[Atom], groups: Groups) -> tuple[Task,
         elif fact not in derived:
             variables.append((negation[fact],))
     if negation:
-        for action in task.actions:
+        for action in under_limits(task.actions):
             write_negations(action, negation)
         task.tables = [part for table in task.tables for part in write_table_negations(table, negation)]
     initial = task.initial.union(

@@ -20,7 +20,7 @@ from planner.grounding.numeric_scaling import make_numeric_task
 from planner.grounding.relevance import find_relevant_literals, keep_relevant
 from planner.grounding.simplify import RawTask, simplify
 from planner.lightweight import Final, replace
-from planner.limits import Limits
+from planner.limits import Limits, enforce, under_limits
 from planner.model.actions import Action
 from planner.model.arithmetic import Key
 from planner.model.constructs import Construct
@@ -51,7 +51,7 @@ def ground_numeric(
     linear, where a fluent without a value is read, and for a share of the total cost `by_ends` that is negative.
     """
     refuse_time(problem, "in this search")
-    with pause_collector():
+    with pause_collector(), enforce(limits):
         problem = compile_away(problem, Construct.CONSTRAINTS, Construct.BUDGETS)
         abstraction = abstract_numbers(problem)
         source = ground.compile_to_adl(abstraction.problem, whole=True)
@@ -106,14 +106,14 @@ def instantiate_abstraction(
     goal = instantiate.instantiate_goal(normal.goal, residuals)
     whole = goal if isinstance(goal, list) else []
     task = ground.instantiate_schemas(reached, whole, table, residuals, limits)
-    task.actions, task.tables = [*task.actions, *as_actions(task.tables)], []
+    task.actions, task.tables = [*task.actions, *under_limits(as_actions(task.tables))], []
     return task, table.atoms, None if isinstance(goal, list) else normal.written.get(goal, goal)
 
 
 def set_costs(actions: Iterable[RawAction], problem: Problem) -> None:
     """Set the declared costs of `actions`."""
     functions = {name: make_cost_function(action, problem) for name, action in problem.domain.actions.items()}
-    for action in actions:
+    for action in under_limits(actions):
         action.cost = functions[action.action.name](action.action.declared_arguments(action.arguments))
 
 
@@ -198,7 +198,7 @@ def _without(task: RawTask, hidden: Collection[int]) -> RawTask:
             deletes=seen(each.deletes),
             effects=[part(effect) for effect in each.effects],
         )
-        for each in task.actions
+        for each in under_limits(task.actions)
     ]
-    rules = [RawRule(tuple(seen(rule.body)), rule.head) for rule in task.rules]
+    rules = [RawRule(tuple(seen(rule.body)), rule.head) for rule in under_limits(task.rules)]
     return RawTask(set(seen(task.initial)), seen(task.goal), actions, rules)

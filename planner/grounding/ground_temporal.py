@@ -18,7 +18,7 @@ from planner.grounding.ground import ground
 from planner.grounding.ground_numeric import ground_numeric
 from planner.grounding.temporal_relevance import keep_relevant_steps
 from planner.lightweight import dataclass, replace
-from planner.limits import Limits
+from planner.limits import Limits, enforce, under_limits
 from planner.model.actions import Action, DurationRange, Moment
 from planner.model.domain import DomainModel, Predicate, numeric_fluents, written_predicates
 from planner.model.formulas import (
@@ -58,7 +58,8 @@ def ground_temporal(problem: Problem, snap: SnapProblem, limits: Limits) -> Temp
     source = _ground(search, limits)
     if source.task.unreachable_goal is not None:
         return TemporalTask(source, (), (), 0, 1)
-    return keep_relevant_steps(_Pairing(problem, snap, source, Values.of(problem)).task())
+    with enforce(limits):
+        return keep_relevant_steps(_Pairing(problem, snap, source, Values.of(problem)).task())
 
 
 def hard_deadlines(problem: Problem) -> list[GoalDeadline]:
@@ -240,7 +241,7 @@ class _Pairing:
         task = self.source.task
         roles = {moments.start: name for name, moments in self.snap.actions.items()}
         numbers: dict[Step, list[int]] = {}
-        for number, action in enumerate(task.actions):
+        for number, action in enumerate(under_limits(task.actions)):
             numbers.setdefault(replace(action.step, cost=0), []).append(number)
         facts = {fact: number for number, fact in enumerate(task.facts)}
         lapses: list[Lapse] = []
@@ -250,7 +251,7 @@ class _Pairing:
         seconds: list[Number] = [SEPARATION, *[each.time for each in self.problem.timed], *[x.by for x in deadlines]]
         met = {meeting(place) for place in range(len(deadlines))}
         ranges: dict[int, Lasting] = {}
-        for action in task.actions:
+        for action in under_limits(task.actions):
             name = roles.get(action.step.action)
             if name is None:
                 begins.append(INSTANT if action.step.action in met else ENDING)
@@ -277,7 +278,7 @@ class _Pairing:
             _measure(lapse, ranges[place], resolution)
             if place in ranges
             else replace(lapse, factor=lapse.factor * resolution)
-            for place, lapse in enumerate(lapses)
+            for place, lapse in enumerate(under_limits(lapses))
         ]
         events = [
             Lapse(tuple(numbers.get(Step(name), ())), ticks=int(effect.time * resolution))

@@ -18,7 +18,7 @@ from planner.grounding.action_tables import ActionTable, are_few, make_cost_func
 from planner.grounding.joins import Filters, Join, Row, batches, make_join, projector
 from planner.grounding.reachability import AxiomRule, Database, EffectRule, SchemaRules, ticks
 from planner.lightweight import Final, cast, dataclass, field
-from planner.limits import Limits
+from planner.limits import Limits, look, under_limits
 from planner.model import And, Atom, Equals, Exists, Forall, Formula, Not, Or
 from planner.model.actions import Action
 from planner.model.formulas import Number, Term, Variable, free_variables, is_variable
@@ -101,6 +101,7 @@ class Columns:
     def of(self, atoms: Iterable[Atom]) -> list[Sequence[Literal]]:
         """Return a column for each of `atoms` that is a fact of the task, with None where it is not reachable."""
         for atom in atoms:
+            look()
             if atom not in self._found and self._table.is_numbered(atom):
                 column = _column(atom, self._variables, self._table)(self._rows)
                 self._found[atom] = cast("Sequence[Literal]", column)
@@ -308,13 +309,13 @@ class RawAction:
 
 def parts_of(actions: Iterable[RawAction]) -> Iterator[RawAction | RawEffect]:
     """Yield each action and its conditional effects."""
-    for action in actions:
+    for action in under_limits(actions):
         yield action
         if action.effects:
             yield from action.effects
 
 
-BATCH: Final = 4096
+BATCH: Final = 512
 """Instances between two checks of the limits."""
 
 
@@ -355,7 +356,7 @@ def _ground_tables(
     negated = [[None if n is None else ~n for n in column] for column in columns.of(schema.condition.negated)]
     condition = [*columns.of(schema.condition.atoms), *negated]
     adds, deletes = columns.of(schema.adds), columns.of(schema.deletes)
-    costs = list(map(make_cost_function(schema.action, problem), rows))
+    costs = list(map(make_cost_function(schema.action, problem), under_limits(rows)))
     whole = ActionTable(schema.action, range(first, first + len(rows)), rows, costs, condition, adds, deletes)
     holes = {place: [fact is None for fact in column] for place, column in enumerate(whole.columns) if None in column}
     return whole.cut(holes)

@@ -272,8 +272,8 @@ def _variables(atom: Atom) -> frozenset[Term]:
 Item = TypeVar("Item")
 
 
-def batches(items: Iterable[Item], size: int = 10_000) -> Iterator[list[Item]]:
-    """Yield `items` in lists of at most `size`."""
+def batches(items: Iterable[Item], size: int = 256) -> Iterator[list[Item]]:
+    """Yield `items` in lists of at most `size`: so many actions with conditional effects take some ms."""
     iterator = iter(items)
     while batch := list(itertools.islice(iterator, size)):
         yield batch

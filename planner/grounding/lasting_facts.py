@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from planner.lightweight import Final, dataclass, field, replace
+from planner.limits import under_limits
 from planner.model.formulas import Atom, Not
 from planner.task.ground_task import ConditionalEffect, GroundAction, Task
 from planner.task.temporal_task import FOREVER, Doom, Lapse, TemporalTask
@@ -50,10 +51,10 @@ class _Lasting:
 
     def find(self) -> None:
         task, actions = self.task, self.task.source.task.actions
-        for place, lapse in enumerate(task.lapses):
+        for place, lapse in enumerate(under_limits(task.lapses)):
             for fact in end_deletes(task, lapse):
                 self.deleters.setdefault(fact, []).append(place)
-        for action, place in enumerate(task.begins):
+        for action, place in enumerate(under_limits(task.begins)):
             if place < 0:
                 continue
             lapse = task.lapses[place]
@@ -86,9 +87,11 @@ class _Lasting:
             number if fact in initial and self._lasts(fact, 0, events) >= ticks else number + 1
             for (fact, ticks), number in self.known.items()
         ]
-        actions = [self._change_action(number, action, by_fact) for number, action in enumerate(source.actions)]
+        actions = [
+            self._change_action(number, action, by_fact) for number, action in enumerate(under_limits(source.actions))
+        ]
         changed = _with_facts(source, literals, pairs, [*source.initial, *lasting], actions)
-        dooms = tuple([tuple(self._dooms(place, by_fact)) for place in range(len(task.lapses))])
+        dooms = tuple([tuple(self._dooms(place, by_fact)) for place in under_limits(range(len(task.lapses)))])
         return replace(task, source=replace(task.source, task=changed), dooms=dooms)
 
     def _lasts(self, fact: int, now: int, events: Iterable[int]) -> int:

@@ -21,7 +21,7 @@ from planner.grounding.instantiate import RawAction, RawEffect
 from planner.grounding.joins import Key, Row
 from planner.grounding.simplify import RawTask
 from planner.lightweight import Final, dataclass
-from planner.limits import Limits
+from planner.limits import Limits, under_limits
 from planner.model import Atom
 
 Typed = tuple[str, Column]
@@ -125,15 +125,15 @@ class MutexFinder:
         self._proved: list[Parts] = []
         self._groups_of: dict[Parts, dict[int, int]] = {}
         self._by_predicate: dict[str, list[int]] = defaultdict(list)
-        for number in facts:
+        for number in under_limits(facts):
             self._by_predicate[atoms[number].predicate].append(number)
         self._adders: dict[str, list[int]] = defaultdict(list)
         self._tables: dict[str, list[TableChanges]] = defaultdict(list)
         for part in [part for table in task.tables for part in TableChanges.of(table, atoms)]:
             for predicate in {predicate for predicate, _ in part.adds}:
                 self._tables[predicate].append(part)
-        self._changes = [_changes_of(action) for action in task.actions]
-        for number, changes in enumerate(self._changes):
+        self._changes = [_changes_of(action) for action in under_limits(task.actions)]
+        for number, changes in enumerate(under_limits(self._changes)):
             for predicate in {atoms[fact].predicate for change in changes for fact in change.adds}:
                 self._adders[predicate].append(number)
 
@@ -142,7 +142,7 @@ class MutexFinder:
         """The predicates of facts that some action adds without any delete: no mutex group has these facts."""
         return {
             self._facts[fact].predicate
-            for changes in self._changes
+            for changes in under_limits(self._changes)
             for change in changes
             if not change.always and not change.more and len(change.held) < 2
             for fact in change.adds

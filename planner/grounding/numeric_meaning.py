@@ -16,6 +16,7 @@ from planner.grounding.instantiate import RawAction, RawEffect, RawRule, parts_o
 from planner.grounding.numeric_guards import Guards
 from planner.grounding.simplify import RawTask
 from planner.lightweight import Final
+from planner.limits import under_limits
 from planner.model.actions import NumericEffect
 from planner.model.arithmetic import Exact, Key, as_number, exact_value
 from planner.model.domain import is_internal
@@ -60,12 +61,12 @@ class NumericMeaning:
     def interpret(self, task: RawTask) -> None:
         """Interpret all facts of numbers; drop actions whose numeric effects can never be applied."""
         numeric = self._find_changes()
-        bad = {number for number in numeric if not self._interpret_effect(number)}
-        for number, atom in enumerate(self.atoms.copy()):
+        bad = {number for number in under_limits(numeric) if not self._interpret_effect(number)}
+        for number, atom in enumerate(under_limits(self.atoms.copy())):
             if atom.predicate in self.abstraction.requirements:
                 self._interpret_comparison(number, task)
         guards = Guards(self.atoms, lambda literal: literal not in self.forms and ~literal not in self.forms)
-        task.actions = [each for each in task.actions if self._is_ever_applicable(each, bad, guards)]
+        task.actions = [each for each in under_limits(task.actions) if self._is_ever_applicable(each, bad, guards)]
         task.rules += guards.take_rules()
         self._require_values(task, guards)
         task.rules += guards.take_rules()

@@ -9,6 +9,7 @@ from math import ceil, floor, gcd, lcm
 from planner.errors import UnsupportedError
 from planner.grounding.numeric_meaning import NumericMeaning
 from planner.lightweight import Final, replace
+from planner.limits import under_limits
 from planner.model.arithmetic import Key, exact_value
 from planner.model.domain import DomainModel
 from planner.model.formulas import Atom, Not
@@ -28,7 +29,7 @@ def make_numeric_task(task: Task, meaning: NumericMeaning, *, whole: bool = Fals
     number_of = {atom: number for number, atom in enumerate(meaning.atoms)}
     changes: dict[int, int] = {}
     forms: dict[int, int] = {}
-    for fact, literal in enumerate(task.facts):
+    for fact, literal in enumerate(under_limits(task.facts)):
         atom = literal.part if isinstance(literal, Not) else literal
         assert isinstance(atom, Atom)
         source = number_of[atom]
@@ -46,7 +47,7 @@ def make_numeric_task(task: Task, meaning: NumericMeaning, *, whole: bool = Fals
         meaning.values = {**dict.fromkeys(written, 0), **meaning.values}
     scaling = Scaling(meaning, [*keys], [meaning.effects[source] for source in changes.values()])
     plain, actions, renumber = _drop_facts(task, changes)
-    effects = [_effects_of(each, changes, meaning, scaling, renumber) for each in actions]
+    effects = [_effects_of(each, changes, meaning, scaling, renumber) for each in under_limits(actions)]
     made = scaling.make_task(plain, {renumber[fact]: source for fact, source in forms.items()}, effects)
     variables = {key: number for number, key in enumerate(scaling.keys)}
     metric = [(variables[key], weight / scaling.scale(key)) for key, weight in meaning.metric.items()]
@@ -72,7 +73,7 @@ def _drop_facts(task: Task, dropped: Collection[int]) -> tuple[Task, Sequence[Gr
             deletes=new(each.deletes),
             conditional=tuple([made for made in map(effect, each.conditional) if made.adds or made.deletes]),
         )
-        for each in task.actions
+        for each in under_limits(task.actions)
     ]
     layers = tuple(
         [
@@ -142,7 +143,7 @@ class Scaling:
         waiting = True
         while waiting:
             waiting = False
-            for key, _, form in effects:
+            for key, _, form in under_limits(effects):
                 if key in self._scales:
                     waiting |= self._refine(key, form)
 
@@ -157,7 +158,7 @@ class Scaling:
         variables = [self.variable(key, meaning.problem.domain) for key in self.keys]
         conditions = [
             self.condition(fact, meaning.forms[source], strict=source in meaning.strict)
-            for fact, source in forms.items()
+            for fact, source in under_limits(forms.items())
         ]
         return NumericTask(frame, tuple(variables), tuple(conditions), effects, meaning.is_priced)
 

@@ -16,7 +16,7 @@ from planner.grounding.action_tables import ActionTable, Column, Mask, are_few, 
 from planner.grounding.instantiate import Literal, RawAction, RawEffect, RawRule, as_actions, parts_of
 from planner.grounding.joins import batches
 from planner.lightweight import dataclass, field, replace
-from planner.limits import Limits
+from planner.limits import Limits, under_limits
 from planner.model import Atom
 
 
@@ -102,11 +102,13 @@ def simplify(task: RawTask, atoms: Sequence[Atom], limits: Limits) -> Literal | 
     """
     constant = _find_constants(task, len(atoms))
     before, changed = task.size, None
-    task.tables = [part for table in task.tables for part in tidy_table(table, atoms)]
+    task.tables = [part for table in under_limits(task.tables) for part in tidy_table(table, atoms)]
     while True:
         task.actions = list(_simplify_actions(task.actions, constant, changed, limits))
         _simplify_tables(task, constant, limits)
-        task.rules = list(dict.fromkeys([rule for old in task.rules if (rule := _simplify_rule(old, constant))]))
+        task.rules = list(
+            dict.fromkeys([rule for old in under_limits(task.rules) if (rule := _simplify_rule(old, constant))])
+        )
         if task.size == before:
             break
         before = task.size
@@ -165,15 +167,15 @@ def _find_constants(task: RawTask, facts: int) -> set[Literal]:
         added.update(*table.adds)
     heads = {rule.head for rule in task.rules}
     possible = added | task.initial | heads
-    constant = (task.initial - deleted) | {~fact for fact in range(facts) if fact not in possible}
+    constant = (task.initial - deleted) | {~fact for fact in under_limits(range(facts)) if fact not in possible}
     return _add_derived_constants(constant, task.rules, heads)
 
 
 def _add_derived_constants(constant: set[Literal], rules: list[RawRule], heads: set[int]) -> set[Literal]:
     """Add derived facts that follow from constants alone, and negations of those for which no rule is left."""
     while True:
-        true = {rule.head for rule in rules if constant.issuperset(rule.body)}
-        rules = [rule for rule in rules if not any(~literal in constant for literal in rule.body)]
+        true = {rule.head for rule in under_limits(rules) if constant.issuperset(rule.body)}
+        rules = [rule for rule in under_limits(rules) if not any(~literal in constant for literal in rule.body)]
         false = {~head for head in heads.difference([rule.head for rule in rules])}
         if constant >= true | false:
             return constant
@@ -275,7 +277,7 @@ def find_needed_negations(task: RawTask) -> dict[int, None]:
     may add it, the negated condition of the other is needed, too.
     """
     needed = {~literal: None for literal in _literals_asked_for(task) if literal < 0}
-    conflicts = [pair for action in task.actions if action.effects for pair in _find_conflicts(action)]
+    conflicts = [pair for action in under_limits(task.actions) if action.effects for pair in _find_conflicts(action)]
     while True:
         more = {literal: None for fact, rival in conflicts if fact in needed for literal in rival if literal >= 0}
         if needed.keys() >= more.keys():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from planner.lightweight import dataclass, field, replace
+from planner.limits import look, under_limits
 from planner.task.ground_task import ConditionalEffect, GroundAction, Task, effects_of
 from planner.task.numeric_task import NumericTask
 from planner.task.numeric_task_compiled import find_opposites
@@ -46,7 +47,7 @@ class _Relevance:
         forced = {end for lapse in task.lapses[task.events :] for end in lapse.ends}
         achievers: dict[int, list[int]] = {}
         changers: dict[int, list[int]] = {}
-        for unit, members in enumerate(self.units):
+        for unit, members in enumerate(under_limits(self.units)):
             for action in members:
                 for fact in _effects_of(source.task.actions[action], forced=action in forced):
                     achievers.setdefault(fact, []).append(unit)
@@ -60,6 +61,7 @@ class _Relevance:
             while units:
                 unit = units.pop()
                 if unit not in self.kept:
+                    look()
                     self.kept.add(unit)
                     self._want(queue, units, changers, self._conditions_of(self.units[unit]), terms)
                     self._want_numbers(units, changers, self._variables_of(self.units[unit]))
@@ -125,7 +127,9 @@ class _Relevance:
         number = {old: new for new, old in enumerate(actions)}
         lapses = [place for place, lapse in enumerate(task.lapses) if any(end in number for end in lapse.ends)]
         place_of = {old: new for new, old in enumerate(lapses)}
-        plain = _cut_facts(source.task, name, [_cut_action(source.task.actions[action], name) for action in actions])
+        plain = _cut_facts(
+            source.task, name, [_cut_action(source.task.actions[action], name) for action in under_limits(actions)]
+        )
         numeric = NumericTask(
             plain,
             source.variables,
@@ -137,14 +141,14 @@ class _Relevance:
                         for group in source.changes[action]
                     ]
                 )
-                for action in actions
+                for action in under_limits(actions)
             ],
             source.is_priced,
             source.metric,
         )
         return TemporalTask(
             numeric,
-            tuple([_cut_lapse(task.lapses[place], name, number) for place in lapses]),
+            tuple([_cut_lapse(task.lapses[place], name, number) for place in under_limits(lapses)]),
             tuple([place_of[task.begins[each]] if task.begins[each] >= 0 else task.begins[each] for each in actions]),
             sum([place < task.events for place in lapses]),
             task.resolution,
@@ -156,7 +160,7 @@ def _find_units(task: TemporalTask) -> list[list[int]]:
     starts: list[list[int]] = [[] for _ in task.lapses]
     single = []
     ends = {end for lapse in task.lapses for end in lapse.ends}
-    for action, begun in enumerate(task.begins):
+    for action, begun in enumerate(under_limits(task.begins)):
         if begun >= 0:
             starts[begun].append(action)
         elif begun == -1 and action not in ends:

@@ -13,6 +13,7 @@ from heapq import heapify, heappop, heappush
 
 from planner.heuristics.relaxation import AXIOM, RelaxedTask, relax
 from planner.lightweight import dataclass
+from planner.limits import look, under_limits
 from planner.task.ground_task import INFINITY
 from planner.task.temporal_task import TemporalTask
 
@@ -49,6 +50,7 @@ def bound_makespan(task: TemporalTask, separation: int, meetings: Collection[int
         now, fact = heappop(waiting)
         if value[fact] < now:
             continue
+        look()
         for operator in relaxed.needed_by[fact]:
             action = relaxed.actions[operator]
             at_once = action == AXIOM or action in meetings or fact in lenient.get(action, ())
@@ -78,7 +80,7 @@ def _find_spans(task: TemporalTask) -> dict[int, tuple[int, frozenset[int] | Non
     These facts are that the step runs, and what it needs throughout; what it needs at its end may be late.
     """
     found: dict[int, tuple[int, frozenset[int] | None]] = {}
-    for place, lapse in enumerate(task.lapses):
+    for place, lapse in enumerate(under_limits(task.lapses)):
         ticks = lapse.ticks if lapse.variable is None else 0
         through = lapse.invariants[0] if len(lapse.invariants) == 1 else ()
         counted = frozenset([lapse.running, *through]) if place < task.events else None
@@ -105,6 +107,7 @@ def _last_end(
         now, fact = heappop(waiting)
         if value[fact] < now:
             continue
+        look()
         for operator in relaxed.needed_by[fact]:
             missing[operator] -= 1
             if missing[operator] == 0:
@@ -128,12 +131,12 @@ def _lenient_facts(task: TemporalTask) -> dict[int, frozenset[int]]:
     """
     found: dict[int, frozenset[int]] = {}
     running: dict[int, frozenset[int]] = {}
-    for place, lapse in enumerate(task.lapses):
+    for place, lapse in enumerate(under_limits(task.lapses)):
         through = frozenset([fact for facts in lapse.invariants for fact in facts])
         for action in lapse.ends:
             found[action] = through
         running[place] = through
-    for action, place in enumerate(task.begins):
+    for action, place in enumerate(under_limits(task.begins)):
         if place >= 0:
             found[action] = running[place]
             own = frozenset(task.source.task.actions[action].adds)

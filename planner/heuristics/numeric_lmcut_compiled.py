@@ -10,6 +10,7 @@ from planner.heuristics.numeric_lmcut_kernel import BoundRoom, NumericBounds
 from planner.jit.arrays import empty_index, flatten, index, words, zeros
 from planner.jit.common_kernel import NOTHING
 from planner.lightweight import Final, dataclass, field
+from planner.limits import under_limits
 from planner.task.numeric_ranges import (
     Form,
     Ranges,
@@ -72,7 +73,7 @@ def bound_numeric(space: NumericSpace, costs: Sequence[int]) -> tuple[NumericBou
     condition = [NOTHING] * (facts + 2)
     for number, each in enumerate(source.conditions):
         condition[each.fact] = number
-    for operator, preconditions in enumerate(operators.preconditions):
+    for operator, preconditions in enumerate(under_limits(operators.preconditions)):
         for fact in preconditions:
             needed[fact].append(operator)
         if operators.actions[operator] != NOTHING:
@@ -105,7 +106,7 @@ def bound_numeric(space: NumericSpace, costs: Sequence[int]) -> tuple[NumericBou
 def _drop_vain_edges(operators: _Operators) -> None:
     """Drop the edges to conditions that all edges bring to levels below 0: the conditions never come to hold."""
     able = {edge.target for own in operators.edges for edge in own if edge.gain or edge.level >= ENOUGH}
-    operators.edges = [[edge for edge in own if edge.target in able] for own in operators.edges]
+    operators.edges = [[edge for edge in own if edge.target in able] for own in under_limits(operators.edges)]
 
 
 def _ends(lists: Sequence[Sequence[object]]) -> list[int]:
@@ -124,7 +125,7 @@ def _list_operators(source: NumericTask, goal: int, always: int) -> _Operators:
     task, operators = source.task, _Operators()
     ranges = find_ranges(source)
     helps = _Helps(source, ranges)
-    for number, action in enumerate(task.actions):
+    for number, action in enumerate(under_limits(task.actions)):
         adds = [Edge(fact) for fact in action.adds]
         operators.add(action.precondition, [*adds, *helps.of(number)], number, always)
         for part in action.conditional:

@@ -9,6 +9,7 @@ from planner.heuristics.numeric_relaxation_kernel import NumericRelaxed, Numeric
 from planner.jit.arrays import empty_index, flatten, index, words, zeros
 from planner.jit.common_kernel import NOTHING
 from planner.lightweight import dataclass, field
+from planner.limits import under_limits
 from planner.task.numeric_task_compiled import LARGEST_SUM, NumericSpace
 
 
@@ -44,7 +45,7 @@ def relax_numeric(space: NumericSpace, costs: Sequence[int]) -> NumericRelaxatio
     operators = _list_operators(space)
     facts = len(space.source.task.facts)
     needed: list[list[int]] = [[] for _ in range(facts)]
-    for operator, preconditions in enumerate(operators.preconditions):
+    for operator, preconditions in enumerate(under_limits(operators.preconditions)):
         for fact in preconditions:
             needed[fact].append(operator)
     helps = _list_helps(space, operators)
@@ -78,7 +79,7 @@ def relax_numeric(space: NumericSpace, costs: Sequence[int]) -> NumericRelaxatio
 def _list_demands(space: NumericSpace, operators: _Operators, helps: list[list[_Help]]) -> NumericDemands:
     number_of = {each.fact: number for number, each in enumerate(space.source.conditions)}
     drains: list[list[tuple[int, int]]] = []
-    for needed, numbers in zip(operators.preconditions, operators.effects, strict=True):
+    for needed, numbers in under_limits(zip(operators.preconditions, operators.effects, strict=True)):
         own = []
         for number in [number_of[fact] for fact in needed if fact in number_of]:
             weights = dict(space.source.conditions[number].terms)
@@ -91,7 +92,7 @@ def _list_demands(space: NumericSpace, operators: _Operators, helps: list[list[_
     drain_start, drained = flatten([[number for number, _ in each] for each in drains])
     helpers: list[list[tuple[int, int]]] = [[] for _ in space.source.conditions]
     numbered = enumerate((operator, each) for operator, own in enumerate(helps) for each in own)
-    for index_of_help, (operator, each) in numbered:
+    for index_of_help, (operator, each) in under_limits(numbered):
         helpers[each.condition].append((index_of_help, operator))
     helper_start, helper = flatten([[one for one, _ in each] for each in helpers])
     return NumericDemands(
@@ -108,7 +109,7 @@ def _list_demands(space: NumericSpace, operators: _Operators, helps: list[list[_
 def _list_operators(space: NumericSpace) -> _Operators:
     task, operators = space.source.task, _Operators()
     effect = 0
-    for number, (action, changes) in enumerate(zip(task.actions, space.source.changes, strict=True)):
+    for number, (action, changes) in enumerate(under_limits(zip(task.actions, space.source.changes, strict=True))):
         own: list[int] = []
         guarded: list[tuple[tuple[int, ...], list[int]]] = []
         for each in changes:
@@ -149,7 +150,7 @@ def _list_helps(space: NumericSpace, operators: _Operators) -> list[list[_Help]]
         for variable, weight in condition.terms:
             readers[variable].append((number, weight))
     found = []
-    for numbers in operators.effects:
+    for numbers in under_limits(operators.effects):
         own: dict[int, list[tuple[int, int]]] = {}
         for number in numbers:
             effect = space.effects[number]

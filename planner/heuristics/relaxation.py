@@ -16,6 +16,7 @@ from heapq import heappop, heappush
 
 from planner.heuristics.declare import Check, Heuristic, Kind
 from planner.lightweight import Final, dataclass
+from planner.limits import under_limits
 from planner.task.ground_task import INFINITY, State, Task
 
 AXIOM: Final = -1
@@ -135,7 +136,7 @@ def relax(task: Task, costs: Sequence[int] | None = None) -> RelaxedTask:
     effects: list[tuple[int, ...]] = []
     actions: list[int] = []
     free = {fact for layer in task.axioms for fact, _ in layer.negated}
-    for needed, added, action in _list_operators(task, goal):
+    for needed, added, action in under_limits(_list_operators(task, goal)):
         if not free and action != AXIOM and not task.actions[action].conditional:
             conditions, gained = needed, added  # both are free of repetitions, and of each other
         else:
@@ -177,7 +178,7 @@ def _list_operators(task: Task, goal: int) -> Iterator[tuple[tuple[int, ...], tu
 
 def _index_by_fact(size: int, lists: list[tuple[int, ...]]) -> list[list[int]]:
     index: list[list[int]] = [[] for _ in range(size)]
-    for operator, facts in enumerate(lists):
+    for operator, facts in enumerate(under_limits(lists)):
         for fact in facts:
             index[fact].append(operator)
     return index

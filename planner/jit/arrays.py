@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import accumulate, chain
 from typing import Any, Final, TypeAlias, get_type_hints
 
 from planner.jit.common_kernel import NOTHING
 from planner.jit.containers_kernel import Lists
+from planner.limits import under_limits
 from planner.task.packed_facts_kernel import Changes, Conditions, Places
 
 PIECE: Final = 1 << 16
 
 
 def index(numbers: Iterable[int]) -> array[int]:
-    """Return an `Index`."""
-    return array("I", numbers)
+    """Return an `Index`; look at the limits in force while an iterator gives the numbers."""
+    return array("I", under_limits(numbers) if isinstance(numbers, Iterator) else numbers)
 
 
 def words(numbers: Iterable[int]) -> array[int]:
-    """Return `Words`."""
-    return array("q", numbers)
+    """Return `Words`; look at the limits in force while an iterator gives the numbers."""
+    return array("q", under_limits(numbers) if isinstance(numbers, Iterator) else numbers)
 
 
 def reals(numbers: Iterable[float]) -> array[float]:

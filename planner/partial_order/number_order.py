@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from planner.lightweight import Final, dataclass, field
+from planner.limits import look
 from planner.model.actions import Literal
 from planner.model.arithmetic import Exact, Key
 from planner.model.formulas import Atom, Comparison
@@ -134,6 +135,7 @@ class NumberOrder:
         self._found = found
         self._read: list[dict[Key, Condition | None]] = [dict(access.read) for access in found]
         for number, access in enumerate(found, start=1):
+            look()
             providers: dict[Condition, set[int]] = {}
             for need in access.needs:
                 providers.setdefault(need.about, set()).update(self._serve(number, need))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 PATIENCE: Final = 0.3
 """Seconds of numeric search before the values are enumerated: it solves many tasks by then."""
+CLASSICAL: Final = ("numbers as facts", "")
+"""The names of the classical side before its searches begin."""
 TRIAL: Final = 3.0
 """Seconds for which classical search gets half of the time in any case."""
 LEADING: Final = 0.75
@@ -43,12 +45,18 @@ def run_classical_beside(
     The first side that is exhausted has the proof. Plans are those of `source`, or of the source of `pricing`.
     """
     until = time.thread_time() + PATIENCE
-    ending = yield from run_while(numeric, lambda: time.thread_time() < until)
+    first: Exception | None = None
+    try:
+        ending = yield from run_while(numeric, lambda: time.thread_time() < until)
+    except Exception as error:  # noqa: BLE001 - the history tells it
+        run.contain(error)
+        first, ending = error, Ending.INCOMPLETE
     if ending is Ending.EXHAUSTED:
         return ending
     classical = ClassicalSide(source, pricing, limits)
     sides = [_Side(numeric, run.by)] if ending is None else []
-    sides.append(_Side(classical.steps(run), run.by))
+    sides.append(_Side(classical.steps(run), CLASSICAL))
+    has_ended = ending is not None and first is None
     while sides:
         side = min(sides, key=lambda each: each.due)
         began, run.by = time.monotonic(), side.by
@@ -58,10 +66,17 @@ def run_classical_beside(
             if stop.value is Ending.EXHAUSTED:
                 return Ending.EXHAUSTED
             sides.remove(side)
+            has_ended = True
+        except Exception as error:  # noqa: BLE001 - the history tells it
+            run.contain(error)
+            sides.remove(side)
+            first = first or error
         side.by = run.by
         share = classical.share(run)
         side.due += (time.monotonic() - began) / (1 - share if side.steps is numeric else share)
         yield
+    if first is not None and not has_ended:
+        raise first
     return Ending.INCOMPLETE
 
 

@@ -72,7 +72,11 @@ def _diversify_greedy(guide: Guide, run: Run) -> Steps:
     ending = yield from run_while(first, lambda: run.evaluated - before < UNIT)
     if ending is not None:
         return ending
-    restarting, width = CompiledLazy(guide).restarting(run, UNIT), CompiledWidth(guide).steps(run)
-    shares = ((restarting, 1), (first, 2), (width, 1))
-    turns = take_turns([Contender(steps, share, by=run.by) for steps, share in shares], run, shortest=TURN)
+    by, width = run.by, ("bfws", run.by[1])
+    contenders = [
+        Contender(CompiledLazy(guide).restarting(run, UNIT), 1, by=by),
+        Contender(first, 2, by=by),
+        Contender(CompiledWidth(guide).steps(run), 1, by=width),
+    ]
+    turns = take_turns(contenders, run, shortest=TURN)
     return (yield from run_until_plan(turns, run))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from planner.compilations.trajectory_constraints import constraint_of
 from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Final, replace
-from planner.limits import CallbackError, Finishing, LimitReached, Limits
+from planner.limits import Finishing, LimitReached, Limits, enforce
 from planner.model import DomainModel, Number, Problem
 from planner.model.arithmetic import exact_value
 from planner.model.constructs import Service, name_refused
@@ -16,7 +16,7 @@ from planner.model.domain import uncertain_actions
 from planner.model.problem import NumericMetric
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Statistics, Status, StoppedBy, divide_exactly, unsupported_result
-from planner.portfolio.search_history import Recorder
+from planner.portfolio.search_history import By, Recorder
 from planner.portfolio.tiers import describe_machine_code
 from planner.search import Ending, Run
 from planner.search.search_run import Steps
@@ -39,7 +39,7 @@ class Incumbent:
     def __init__(self, problem: Problem, options: SolveOptions, limits: Limits | None = None) -> None:
         self.problem = problem
         self.limits = limits or options.limits()
-        self.run = Run(on_change=self._report_progress)
+        self.run = Run(on_change=self._report_progress, failures=[])
         self.run.seed, self.run.most_simulations = options.seed, options.simulations
         if options.expansion_limit is not None or options.on_expansion is not None:
             from planner.search.expansion import ExpansionWatch
@@ -61,12 +61,9 @@ class Incumbent:
         self._recorder = Recorder()
 
     def run_within_limits(self, work: Callable[[], Result]) -> Result:
-        """Return the result of `work`, or a result from the incumbent when a limit ends it.
-
-        Raises what the callback for expansions has raised.
-        """
+        """Return the result of `work`, or a result from the incumbent when a limit ends it."""
         try:
-            with pause_collector():
+            with pause_collector(), enforce(self.limits):
                 return work()
         except LimitReached as limit:
             return self.result_at_limit(limit.stopped_by)
@@ -74,12 +71,12 @@ class Incumbent:
             return self.result_at_limit(StoppedBy.MEMORY)
         except KeyboardInterrupt:
             return self.result_at_limit(StoppedBy.CANCELLED)
-        except CallbackError as failed:
-            error = failed.error
-        raise error
 
     def improve(self, steps: Steps, mode: str) -> Result:
-        """Run `steps` to their end, or to the first plan in mode "first"; raises `LimitReached`."""
+        """Run `steps` to their end, or to the first plan in mode "first"; raises `LimitReached`.
+
+        Raises the error that ends them unless there is a plan by then.
+        """
         now = self.limits.elapsed
         while True:
             self.limits.check()
@@ -88,6 +85,11 @@ class Incumbent:
                 next(steps)
             except StopIteration as stop:
                 ending = stop.value
+            except Exception as error:
+                if self.run.plan is None:
+                    raise
+                self.run.contain(error)
+                ending = Ending.INCOMPLETE
             finally:
                 before, now = now, self.limits.elapsed
                 self._note_turns(before, now)
@@ -146,7 +148,9 @@ class Incumbent:
         plan = self._validated_plan()
         if plan is not None or bound is not None:
             self._recorder.note(self.limits.elapsed, None if plan is None else plan.charge, bound, self.run.by)
-        return Result(status, stopped_by, plan, bound, self._statistics(), reason, self._recorder.history())
+        self._recorder.note_failures(self.run.failures or ())
+        by = {Status.SOLVED: self.run.found_by, Status.OPTIMAL: self.run.news_by}.get(status)
+        return Result(status, stopped_by, plan, bound, self._statistics(by), reason, self._recorder.history())
 
     def _bound(self) -> Number | None:
         bound = self.run.lower_bound
@@ -188,9 +192,10 @@ class Incumbent:
 
         return check_steps(self.problem, plan)
 
-    def _statistics(self) -> Statistics:
+    def _statistics(self, by: By | None = None) -> Statistics:
+        """Return the statistics so far, credited to the search `by`, or to the one at work."""
         run, task = self.run, self._task
-        search, heuristic = run.by
+        search, heuristic = by or run.by
         return Statistics(
             search,
             heuristic,
@@ -220,14 +225,16 @@ class Incumbent:
         return divide_exactly(self.run.limit - self.offset, self._task.resolution)
 
     def _report_progress(self) -> None:
-        self._recorder.note(self.limits.elapsed, self._charge(), self._bound(), self.run.by)
+        self._recorder.note(self.limits.elapsed, self._charge(), self._bound(), self.run.news_by)
         if self._on_progress is None:
             return
         now = time.monotonic()
         if self.run.plan is self._plan_actions and now < self._next_report:
             return
         self._next_report = now + REPORT_SECONDS
-        self._on_progress(Progress(self._validated_plan(), self._bound(), self.limits.elapsed, self._statistics()))
+        self._on_progress(
+            Progress(self._validated_plan(), self._bound(), self.limits.elapsed, self._statistics(self.run.news_by))
+        )
 
 
 def refuse_constructs(problem: Problem, service: Service) -> Result | None:

@@ -148,7 +148,7 @@ def _search_both(
     number = {_name(action.step): place for place, action in enumerate(pricing.source.task.actions)}
 
     def find_any() -> Steps:
-        own, before = Run(), Run()
+        own, before = Run(by=run.by, failures=run.failures), Run()
         for _ in find_first_plan(space, entries, own):
             run.add(own, before)
             if own.plan is not None:
@@ -157,7 +157,7 @@ def _search_both(
         if own.plan is None:
             return Ending.INCOMPLETE
         plan = [number[_name(space.source.task.actions[action].step)] for action in own.plan]
-        run.report_plan(plan, incumbent.price_plan(plan))
+        run.report_plan(plan, incumbent.price_plan(plan), own.found_by)
         yield
         return Ending.FIRST_PLAN
 
@@ -186,7 +186,7 @@ def run_searches(
     costs = board.costs if pricing is None else pricing.least
     relax, write = cache(lambda: bound_numeric(space, costs)), cache(lambda: write_state_equation(space, costs))
 
-    def astar(heuristic: str, share: int, weight: int = 1) -> Contender:
+    def prepare_and_search(heuristic: str, weight: int) -> Steps:
         search = CompiledAstar(
             board,
             estimator=NumericEstimates(heuristic, costs, relax, write),
@@ -195,7 +195,11 @@ def run_searches(
             pruning=() if mode == "first" else OWN_PRUNING,
             work=WORK,
         )
-        return Contender(search.steps(run), share, by=("astar" if weight == 1 else "weighted astar", heuristic))
+        return (yield from search.steps(run))
+
+    def astar(heuristic: str, share: int, weight: int = 1) -> Contender:
+        name = "astar" if weight == 1 else "weighted astar"
+        return Contender(prepare_and_search(heuristic, weight), share, by=(name, heuristic))
 
     contenders = [astar("blind", 1)]
     if mode != "first":

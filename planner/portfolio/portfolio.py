@@ -15,7 +15,7 @@ from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.lightweight import Any, Final, dataclass
 from planner.options import SolveOptions
-from planner.portfolio.tiers import Contender, run_while, take_turns
+from planner.portfolio.tiers import Contender, contain_errors, run_while, take_turns
 from planner.portfolio.workplace import ABSTRACTIONS, Workplace, heuristic_of
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending
@@ -72,7 +72,9 @@ def prove(workplace: Workplace) -> Steps:
     ending = yield from run_while(steps, lambda: time.thread_time() < until)
     if ending is not None:
         return ending
-    pruned = yield from workplace.prune_by_h2(PRUNING)
+    by, workplace.run.by = workplace.run.by, ("h2", "")
+    pruned = yield from contain_errors(workplace.prune_by_h2(PRUNING), workplace.run)
+    workplace.run.by = by
     if pruned is not None and not pruned.solvable:
         workplace.run.by = (pruned.by, "")
         return Ending.EXHAUSTED

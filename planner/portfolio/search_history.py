@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import log1p
 
 from planner.lightweight import Final, replace
 from planner.model import Number
-from planner.plan import History, Milestone, Plan, Result, SearchTurns, Statistics
+from planner.plan import History, Milestone, Plan, Result, SearchFailure, SearchTurns, Statistics
 
 SLOTS: Final = 100
 """Slots of time for each factor of e that the time grows by: 10 ms at first, then 1 % of the time so far."""
@@ -20,6 +21,7 @@ class Recorder:
     def __init__(self) -> None:
         self._milestones: list[Milestone] = []
         self._turns: dict[By, list[tuple[float, float]]] = {}
+        self._failures: dict[SearchFailure, None] = {}
 
     def note(self, elapsed: float, cost: Number | None, bound: Number | None, by: By) -> None:
         """Keep what is known; a better bound takes the place of one that the same search found in the same slot."""
@@ -41,6 +43,10 @@ class Recorder:
         else:
             turns.append((begin, end))
 
+    def note_failures(self, failures: Iterable[SearchFailure]) -> None:
+        """Note searches that errors have ended, each error once."""
+        self._failures |= dict.fromkeys(failures)
+
     def note_progress(self, elapsed: float, plan: Plan | None, bound: Number | None, found_by: Statistics) -> None:
         """Keep what is known after a search for another problem has found something, in terms of the problem itself."""
         if plan is not None or bound is not None:
@@ -48,7 +54,8 @@ class Recorder:
             self.note(elapsed, charge, bound, (found_by.search, found_by.heuristic))
 
     def take_turns(self, history: History, began: float) -> None:
-        """Take the turns of a search that began at `began`."""
+        """Take the turns and failures of a search that began at `began`."""
+        self.note_failures(history.failures)
         for each in history.searches:
             for begin, end in each.turns:
                 self.note_turn((each.search, each.heuristic), began + begin, began + end)
@@ -61,7 +68,7 @@ class Recorder:
     def history(self) -> History:
         """Return what was recorded."""
         searches = [SearchTurns(*by, tuple(turns)) for by, turns in self._turns.items() if any(by)]
-        return History(tuple(self._milestones), tuple(searches))
+        return History(tuple(self._milestones), tuple(searches), tuple(self._failures))
 
 
 def _slot(elapsed: float) -> int:

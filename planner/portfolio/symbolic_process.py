@@ -18,7 +18,7 @@ from collections import deque
 
 from planner.lightweight import TYPE_CHECKING, Any, Final, cast
 from planner.limits import GIB, LimitReached, Limits, count_processors
-from planner.plan import StoppedBy
+from planner.plan import SearchFailure, StoppedBy
 from planner.portfolio.tiers import run_while
 from planner.search.search_run import Ending, Run, Steps
 from planner.search.symbolic import is_installed, require_oxidd
@@ -179,6 +179,7 @@ def run_symbolic_beside(steps: Steps, workplace: Workplace, limits: Limits) -> S
 def _run_both(steps: Steps, process: SymbolicProcess, run: Run, limits: Limits) -> Steps:
     """Run `steps`, and poll the `process` every now and then, until one side has the proof or both have ended."""
     turns, ending = ProcessTurns(process, run), cast("Ending | None", None)
+    first: Exception | None = None
     while ending is None or process.ending is None:
         if process.ending is None:
             turns.poll(idle=ending is not None)
@@ -188,6 +189,8 @@ def _run_both(steps: Steps, process: SymbolicProcess, run: Run, limits: Limits) 
             return Ending.EXHAUSTED
         if process.ending is not None and limits.elsewhere:
             run.failed = process.failure
+            if process.failure:
+                run.note_failure(SearchFailure(*BY, process.failure))
             process.stop()
             limits.elsewhere, run.beside = 0, None
         if ending is None:
@@ -197,7 +200,12 @@ def _run_both(steps: Steps, process: SymbolicProcess, run: Run, limits: Limits) 
                 ending = stop.value
                 if ending is Ending.EXHAUSTED:
                     return ending
+            except Exception as error:  # noqa: BLE001 - the history tells it
+                run.contain(error)
+                first, ending = error, Ending.INCOMPLETE
         yield
+    if first is not None and process.failure:
+        raise first
     return Ending.INCOMPLETE
 
 

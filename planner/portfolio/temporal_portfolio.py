@@ -24,7 +24,7 @@ from planner.grounding.lasting_facts import add_lasting_facts
 from planner.heuristics.critical_path_in_time import bound_makespan
 from planner.jit.library import Call
 from planner.lightweight import Final, dataclass, field, replace
-from planner.limits import STOPS, stop_reason
+from planner.limits import STOPS, enforce, stop_reason
 from planner.model.arithmetic import as_number, evaluate, exact_value
 from planner.model.constructs import Service, name_refused
 from planner.model.formulas import Number, functions_in
@@ -221,11 +221,20 @@ class _TemporalPortfolio:
     """The searches that are to be closed."""
 
     def run(self) -> Result:
-        """Search until a proof, a first plan where no more is asked for, or a limit."""
+        """Search until a proof, a first plan where no more is asked for, or a limit.
+
+        Raises the error that ends all searches unless there is a plan by then.
+        """
         try:
-            return self._search()
+            with enforce(self.best.limits):
+                return self._search()
         except STOPS as stop:
             return self.best.end(stop_reason(stop))
+        except Exception as error:
+            if self.best.plan is None:
+                raise
+            self.best.run.contain(error)
+            return self.best.end(StoppedBy.INCOMPLETE)
         finally:
             for each in self.open:
                 each.close()
@@ -262,7 +271,12 @@ class _TemporalPortfolio:
             self.best.note("critical path")
         for _ in self._take_turns(task, ticks):
             self.best.limits.check()
-            self._reschedule()
+            self.best.run.by = ("rescheduling", "")
+            try:
+                self._reschedule()
+            except Exception as error:  # noqa: BLE001 - the history tells it
+                self.best.run.contain(error)
+                self.scheduled = self.best.plan
             if self.best.is_done() or self.best.no_plan:
                 break
         if self.best.no_plan and self.best.plan is None:
@@ -327,6 +341,8 @@ class _TemporalPortfolio:
         """
         searches = self._begin_searches(plain, ticks)
         is_first, improving = self.best.options.mode == "first", False
+        first: Exception | None = None
+        has_ended = not searches
         while searches:
             if self.best.plan is not None and not improving and not is_first:
                 improving = True
@@ -335,12 +351,23 @@ class _TemporalPortfolio:
                     each.due, each.share = 0.0, shares[each.name]
             search = min(searches, key=lambda each: each.due)
             before, begin = time.thread_time(), self.best.limits.elapsed
-            if next(search.steps, self) is self:
+            self.best.run.by = (search.name, "")
+            try:
+                next(search.steps)
+            except StopIteration:
                 searches.remove(search)
+                has_ended = True
+            except Exception as error:  # noqa: BLE001 - the history tells it
+                self.best.run.by = (search.name, "")
+                self.best.run.contain(error)
+                searches.remove(search)
+                first = first or error
             search.due += (time.thread_time() - before) / search.share
             self.best.recorder.note_turn((search.name, ""), begin, self.best.limits.elapsed)
             self.best.note(search.name)
             yield
+        if first is not None and not has_ended:
+            raise first
 
     def _begin_searches(self, plain: TemporalTask, ticks: int) -> list[_Sharer]:
         """Return the searches for plans of the task."""
@@ -473,6 +500,7 @@ class _TemporalPortfolio:
         found = self.answer(
             problem, self.best.options.within(self.best.limits.part(seconds), mode=mode, on_progress=report)
         )
+        self.best.recorder.note_failures(found.history.failures)
         self.best.run.expanded += found.statistics.expanded
         self.best.run.evaluated += found.statistics.evaluated
         return found

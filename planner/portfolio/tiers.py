@@ -12,9 +12,11 @@ import sys
 import time
 from collections.abc import Callable, Collection, Generator
 
-from planner.lightweight import Final, dataclass
+from planner.lightweight import Final, TypeVar, dataclass
 from planner.search import Run
 from planner.search.search_run import Ending, Steps
+
+T = TypeVar("T")
 
 PATIENCE_LOADED: Final = 0.003
 """Seconds of search before machine code takes over, if it is loaded."""
@@ -120,9 +122,13 @@ def take_turns(contenders: list[Contender], run: Run, *, shortest: float = FIRST
 
     Turns grow with the total time spent, and are measured in processor time, so that a busy computer does not change
     the shares. A turn that improved the incumbent is not charged to its search, which may well improve it again.
+
+    An error ends its search only, and is noted in `run`; raises the first error if all searches have failed.
     """
     clock = time.thread_time
     total = 0.0
+    first: tuple[tuple[str, str], Exception] | None = None
+    has_ended = not contenders
     while contenders:
         current = min(contenders, key=lambda one: one.spent / one.share)
         spent, limit = 0.0, run.limit
@@ -139,11 +145,30 @@ def take_turns(contenders: list[Contender], run: Run, *, shortest: float = FIRST
             if _ending(stop) is Ending.EXHAUSTED:
                 return Ending.EXHAUSTED
             contenders.remove(current)
+            has_ended = True
+        except Exception as error:  # noqa: BLE001 - the history tells it
+            run.contain(error)
+            contenders.remove(current)
+            first = first or (run.by, error)
         current.by = run.by
         if run.limit == limit:
             current.spent += spent
         total += spent
+        if current not in contenders and contenders and run.plan is None:
+            yield  # else what this search did would count as done by the next one
+    if first is not None and not has_ended:
+        run.by = first[0]
+        raise first[1]
     return Ending.INCOMPLETE
+
+
+def contain_errors(steps: Generator[None, None, T], run: Run) -> Generator[None, None, T | None]:
+    """Run `steps`, without which others can go on; return None if an error ends them, and note it in `run`."""
+    try:
+        return (yield from steps)
+    except Exception as error:  # noqa: BLE001 - the history tells it
+        run.contain(error)
+        return None
 
 
 def run_while(steps: Steps, condition: Callable[[], bool]) -> Generator[None, None, Ending | None]:

@@ -43,7 +43,7 @@ class TimedIncumbent:
     no_plan: bool = False
     by: str = ""
     actions: int = 0
-    run: Run = field(default_factory=Run)
+    run: Run = field(default_factory=lambda: Run(failures=[]))
     recorder: Recorder = field(default_factory=Recorder)
 
     def __post_init__(self) -> None:
@@ -120,6 +120,7 @@ class TimedIncumbent:
 
     def end(self, stopped_by: StoppedBy) -> Result:
         """Return the result of searches that `stopped_by` ended."""
+        self.recorder.note_failures(self.run.failures or ())
         history = self.recorder.history()
         if self.is_proved():
             return Result(
@@ -134,6 +135,7 @@ class TimedIncumbent:
 
     def end_unsolvable(self, reason: str) -> Result:
         """Return that there is no plan."""
+        self.recorder.note_failures(self.run.failures or ())
         history = self.recorder.history()
         return Result(
             Status.UNSOLVABLE, StoppedBy.EXHAUSTED, statistics=self.statistics(), reason=reason, history=history

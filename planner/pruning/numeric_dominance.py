@@ -8,6 +8,7 @@ Cohen, Burkett and Klein, 2013).
 from __future__ import annotations
 
 from planner.jit.arrays import empty_index, index, words
+from planner.limits import under_limits
 from planner.pruning.numeric_dominance_kernel import Fronts
 from planner.task.numeric_task import NumericTask
 from planner.task.numeric_task_compiled import NumericSpace, find_opposites
@@ -18,11 +19,11 @@ BOTH = frozenset({1, -1})
 def find_signs(source: NumericTask) -> list[int]:
     """Return the sign of each variable, 0 where neither greater nor smaller values are always better."""
     wanted = _read_conditions(source)
-    effects = [effect for changes in source.changes for each in changes for effect in each.effects]
+    effects = [effect for changes in under_limits(source.changes) for each in changes for effect in each.effects]
     waiting = True
     while waiting:
         waiting = False
-        for effect in effects:
+        for effect in under_limits(effects):
             for variable, weight in effect.terms:
                 more = {sign if weight > 0 else -sign for sign in wanted[effect.variable]}
                 if not more <= wanted[variable]:
@@ -34,10 +35,10 @@ def find_signs(source: NumericTask) -> list[int]:
 def _read_conditions(source: NumericTask) -> list[set[int]]:
     """Return the signs that conditions, bounds and the metric want of each variable."""
     task, opposite = source.task, find_opposites(source.task)
-    plain = {fact for action in task.actions for fact in action.precondition} | {*task.goal}
-    mixed = {fact for action in task.actions for part in action.conditional for fact in part.condition}
+    plain = {fact for action in under_limits(task.actions) for fact in action.precondition} | {*task.goal}
+    mixed = {fact for action in under_limits(task.actions) for part in action.conditional for fact in part.condition}
     mixed |= {fact for layer in task.axioms for rule in layer.rules for fact in rule.body}
-    guarded = [each for changes in source.changes for each in changes if () not in each.conditions]
+    guarded = [each for changes in under_limits(source.changes) for each in changes if () not in each.conditions]
     mixed |= {fact for each in guarded for condition in each.conditions for fact in condition}
     wanted: list[set[int]] = [set() for _ in source.variables]
     for condition in source.conditions:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from planner.limits import never
+from planner.limits import never, under_limits
 from planner.pruning.symmetries import NOTHING_MOVED, SECONDS, Moved, Structure, find_interchanges
 from planner.pruning.symmetries_compiled import MOST_ACTIONS, Field, Orbits
 from planner.task.numeric_ranges import find_ranges
@@ -105,7 +105,7 @@ class NumericStructure(Structure):
 
     def _index_actions(self) -> list[list[int]]:
         touching = [*super()._index_actions(), *[list[int]() for _ in self._source.variables]]
-        for number, changes in enumerate(self._source.changes):
+        for number, changes in enumerate(under_limits(self._source.changes)):
             facts = {fact for each in changes for condition in each.conditions for fact in condition}
             effects = [effect for each in changes for effect in each.effects]
             variables = {effect.variable for effect in effects}

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from planner.lightweight import Any, Final, cast
-from planner.limits import never
+from planner.limits import never, under_limits
 from planner.model import Atom, Not
 from planner.task.ground_task import GroundAction, Task
 
@@ -42,7 +42,7 @@ class Structure:
         self._goal = frozenset(task.goal)
         self._groups = [Groups(each) for each in (task.variables, task.mutexes, task.conflicts)]
         self._touching = self._index_actions()
-        self._numbers = {self._nature_of(number): number for number in range(len(task.actions))}
+        self._numbers = {self._nature_of(number): number for number in under_limits(range(len(task.actions)))}
 
     def degree(self, item: int) -> int:
         """Return the number of actions that mention an item; symmetries preserve it."""
@@ -83,7 +83,7 @@ class Structure:
     def _index_actions(self) -> list[list[int]]:
         """Return the actions that mention each item."""
         touching: list[list[int]] = [[] for _ in self.task.facts]
-        for number, action in enumerate(self.task.actions):
+        for number, action in enumerate(under_limits(self.task.actions)):
             parts = [(action.precondition, action.adds, action.deletes)]
             parts += [(each.condition, each.adds, each.deletes) for each in action.conditional]
             for fact in {fact for part in parts for facts in part for fact in facts}:
@@ -158,14 +158,14 @@ class Objects:
         self._numbers = {literal: number for number, literal in enumerate(self._literals)}
         self._goal = frozenset(structure.task.goal)
         self._about: dict[str, list[int]] = {}
-        for item in structure.items:
+        for item in under_limits(structure.items):
             for each in dict.fromkeys(self._literals[item][2]):
                 self._about.setdefault(each, []).append(item)
 
     def group_alike(self) -> list[list[str]]:
         """Return classes of two or more objects with equally many facts of each kind."""
         classes: dict[Any, list[str]] = {}
-        for name, facts in self._about.items():
+        for name, facts in under_limits(self._about.items()):
             classes.setdefault(frozenset(Counter([self._kind(name, fact) for fact in facts]).items()), []).append(name)
         return [each for each in classes.values() if len(each) > 1]
 

@@ -105,7 +105,7 @@ def search_weighted_sum(spending: Spending, weights: Weights, *, improve: bool) 
 
     With `improve`, plans on the way there are offered, too.
     """
-    run = Run(seed=spending.run.seed)
+    run = Run(seed=spending.run.seed, failures=spending.run.failures)
     steps = spending.search(weigh(weights, spending.charges), run, improve)
     plan: list[int] | None = None
     before = Run()
@@ -115,10 +115,10 @@ def search_weighted_sum(spending: Spending, weights: Weights, *, improve: bool) 
             ending = None
         except StopIteration as stop:
             ending = stop.value
-        spending.run.by = run.by
         if run.plan is not plan and run.plan is not None:
-            plan = run.plan
+            plan, spending.run.by = run.plan, run.found_by
             spending.offer(plan)
+        spending.run.by = run.news_by if run.lower_bound else run.by
         spending.note_bound(weights, run.lower_bound)
         spending.run.add(run, before)
         spending.unsolvable = ending is Ending.EXHAUSTED and plan is None

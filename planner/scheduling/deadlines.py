@@ -379,7 +379,7 @@ class Meeting:
 
     def search_without_deadline(self, mode: str) -> Steps:
         """Search for plans that may be late; lower bounds hold for all plans."""
-        run = Run(seed=self.run.seed)
+        run = Run(seed=self.run.seed, failures=self.run.failures)
         workplace = Workplace(self.workplace.task, self.workplace.space, run, self.workplace.check)
         steps = search_with_budgets(workplace, mode) if workplace.task.allowances else run_portfolio(mode, workplace)
         plan: list[int] | None = None
@@ -390,9 +390,9 @@ class Meeting:
             except StopIteration as stop:
                 ending = stop.value
             if run.plan is not plan and run.plan is not None:
-                plan = run.plan
+                plan, self.run.by = run.plan, run.found_by
                 self.take(plan)
-            self.run.raise_bound(run.lower_bound)
+            self.run.raise_bound(run.lower_bound, run.news_by)
             self.run.by = run.by
             self.run.note_tier(*run.tiers)
             if ending is Ending.EXHAUSTED and plan is None:

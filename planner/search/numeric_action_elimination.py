@@ -11,6 +11,7 @@ from planner.jit.arrays import flatten, index, words, zeros
 from planner.jit.common_kernel import PAUSED
 from planner.jit.library import Call
 from planner.lightweight import Final
+from planner.limits import under_limits
 from planner.search.numeric_action_elimination_kernel import (
     ELIMINATE,
     LAY_OUT,
@@ -142,10 +143,10 @@ def _list_needs(space: NumericSpace) -> Needs:
     actions = source.task.actions
     lists = [
         [known[fact] for fact in facts if fact in known]
-        for facts in (*[action.precondition for action in actions], source.task.goal)
+        for facts in under_limits((*[action.precondition for action in actions], source.task.goal))
     ]
     start, comparison = flatten([[number for number, _ in each] for each in lists])
-    steady = [_count_steady(space, action) for action in range(len(actions))]
+    steady = [_count_steady(space, action) for action in under_limits(range(len(actions)))]
     return Needs(start, comparison, index(sense for each in lists for _, sense in each), words(steady))
 
 

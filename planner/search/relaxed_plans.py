@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from planner.lightweight import Final
+from planner.limits import look
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.ground_task import INFINITY, State, bits, facts_of
 from planner.task.successor_generator import Space
@@ -60,6 +61,7 @@ def order_relaxed_plan(space: Space, actions: Iterable[int]) -> list[int] | None
     waiting: list[tuple[State, tuple[int, ...]]] = [(space.initial, ())]
     seen: set[frozenset[int]] = set()
     while waiting and len(seen) < MOST_ORDERS + len(needs):
+        look()
         state, done = waiting.pop()
         if space.is_goal(state):
             return list(done)

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Protocol, runtime_checkable
 
 from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass
+from planner.plan import SearchFailure
 from planner.task.ground_task import INFINITY, State
 from planner.task.successor_generator import Space
 
@@ -89,6 +90,10 @@ class Run:
     """Whether bounds count; False for a search that may prune plans."""
     by: tuple[str, str] = ("", "")
     """The names of the search and the heuristic at work."""
+    found_by: tuple[str, str] = ("", "")
+    """Those that found the incumbent."""
+    news_by: tuple[str, str] = ("", "")
+    """Those that found the latest incumbent or bound."""
     beside: tuple[str, str] | None = None
     """The names of a search at work in another process meanwhile."""
     seed: int = 0
@@ -102,6 +107,8 @@ class Run:
     """The error that ended a search early."""
     watch: ExpansionWatch | None = None
     """Looks at each expansion, if anybody wants that."""
+    failures: list[SearchFailure] | None = None
+    """The searches that errors have ended; None if an error is to end all searches, as nothing tells of failures."""
     tiers: tuple[str, ...] = ()
     """The tiers in which searches have run, in the order of `TIERS`."""
 
@@ -110,18 +117,42 @@ class Run:
         """Whether the search has made all simulations that it may."""
         return self.most_simulations is not None and self.simulations >= self.most_simulations
 
-    def report_plan(self, plan: list[int], cost: int) -> None:
-        """Make a plan, given by its action numbers, the incumbent if its `cost` is below the limit."""
-        if cost < self.limit:
-            self.plan, self.limit = plan, cost
-            self._notify()
+    def report_plan(self, plan: list[int], cost: int, by: tuple[str, str] | None = None) -> None:
+        """Make a plan, given by its action numbers, the incumbent if its `cost` is below the limit.
 
-    def raise_bound(self, bound: int) -> None:
-        """Raise the lower bound to `bound`, but not above the cost of the incumbent."""
+        `by` names the search that found it, if it is not the one at work.
+
+        An error in what follows, such as that the plan is not valid, brings the incumbent from before back.
+        """
+        if cost < self.limit:
+            before = self.plan, self.limit, self.found_by
+            self.plan, self.limit, self.found_by = plan, cost, by or self.by
+            try:
+                self._notify(by)
+            except Exception:
+                self.plan, self.limit, self.found_by = before
+                raise
+
+    def raise_bound(self, bound: int, by: tuple[str, str] | None = None) -> None:
+        """Raise the lower bound to `bound`, but not above the cost of the incumbent; `by` as in `report_plan`."""
         bound = min(bound, self.limit)
         if self.lower_bound < bound and self.trusted:
             self.lower_bound = bound
-            self._notify()
+            self._notify(by)
+
+    def contain(self, error: Exception) -> None:
+        """Note that `error` has ended the search at work; raise it if it stands for a limit, or is not contained here.
+
+        Others go on only if they do not need what that search would have found.
+        """
+        if self.failures is None or isinstance(error, MemoryError):
+            raise error
+        self.note_failure(SearchFailure.of(self.by, error))
+
+    def note_failure(self, failure: SearchFailure) -> None:
+        """Note a search that has ended by an error, if failures are told."""
+        if self.failures is not None and failure not in self.failures:
+            self.failures.append(failure)
 
     def note_tier(self, *names: str) -> None:
         """Note that a search runs in the tiers of these names."""
@@ -135,19 +166,22 @@ class Run:
             trusted=self.trusted,
             seed=self.seed,
             most_simulations=self.most_simulations,
+            by=self.by,
             watch=self.watch,
+            failures=self.failures,
         )
 
     def add(self, more: Run, before: Run) -> None:
         """Add what `more` has counted since the last call; `before` keeps the counts of that call."""
-        self.by, self.beside = more.by, more.beside
+        self.by, self.beside = more.by if any(more.by) else self.by, more.beside
         self.note_tier(*more.tiers)
         for name in ("expanded", "evaluated", "generated", "simulations"):
             setattr(self, name, getattr(self, name) + getattr(more, name) - getattr(before, name))
             setattr(before, name, getattr(more, name))
         self.stored, self.stored_bytes = max(self.stored, more.stored), max(self.stored_bytes, more.stored_bytes)
 
-    def _notify(self) -> None:
+    def _notify(self, by: tuple[str, str] | None) -> None:
+        self.news_by = by or self.by
         if self.on_change is not None:
             self.on_change()
 
@@ -191,8 +225,8 @@ def search_reduced_task(search: Callable[[Run], Steps], run: Run, number: Sequen
             run.add(own, before)
         if own.plan is not None and own.plan is not plan:
             plan = own.plan
-            run.report_plan([number[action] for action in plan if number[action] >= 0], own.limit)
-        run.raise_bound(own.lower_bound)
+            run.report_plan([number[action] for action in plan if number[action] >= 0], own.limit, own.found_by)
+        run.raise_bound(own.lower_bound, own.news_by)
         if ending is not None:
             return ending  # type: ignore[no-any-return]
         yield

@@ -12,6 +12,7 @@ from planner.jit.arrays import empty_index, flatten, index, words, zeros
 from planner.jit.common_kernel import FOUND, FULL, INFINITE, NOTHING
 from planner.jit.library import Call
 from planner.lightweight import Final, dataclass
+from planner.limits import under_limits
 from planner.search import task_compiled
 from planner.search.edge_queues_compiled import allocate_queues, grow_queues
 from planner.search.search_run import Ending, Run, Steps
@@ -85,7 +86,7 @@ def _pack_touched(task: TemporalTask, space: NumericSpace) -> Touched:
         return {variable for fact in literals for variable in terms.get(fact, [variable_of[fact]])}
 
     read, written, added = [], [], []
-    for action, changes in zip(task.source.task.actions, task.source.changes, strict=True):
+    for action, changes in under_limits(zip(task.source.task.actions, task.source.changes, strict=True)):
         conditions = [each.condition for each in action.conditional]
         guards = [condition for each in changes for condition in each.conditions]
         effects = [each for group in changes for each in group.effects]

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field
+from planner.limits import look
 from planner.plan import Step, divide_exactly
 
 if TYPE_CHECKING:
@@ -158,6 +159,8 @@ def facts_of(state: State) -> list[int]:
     return found
 
 
+MANY_RULES: Final = 256
+"""Number of axioms from which on each round of a derivation looks at the limits: it takes 20 µs then."""
 REMEMBERED: Final = 100_000
 """Projections that are kept before the memory is emptied."""
 
@@ -185,6 +188,8 @@ class Closure:
             waiting, before = rules, -1
             while waiting and full != before:
                 before = full
+                if len(waiting) > MANY_RULES:
+                    look()
                 blocked = []
                 for body, head in waiting:
                     if body & ~full:

@@ -17,6 +17,7 @@ from fractions import Fraction
 from itertools import product
 
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, replace
+from planner.limits import under_limits
 from planner.model.arithmetic import show_number
 from planner.model.formulas import Atom, Not
 from planner.plan import Step
@@ -110,8 +111,10 @@ class NumberEnumeration:
 
     def steps(self) -> Iterator[None]:
         """Enumerate the values, and make the task, with pauses."""
-        after = [_forms_after([each for each in changes if _is_sure(each)]) for changes in self._source.changes]
-        prices = [self._price(each) for each in after]
+        after = [
+            _forms_after([each for each in changes if _is_sure(each)]) for changes in under_limits(self._source.changes)
+        ]
+        prices = [self._price(each) for each in under_limits(after)]
         kept = self._find_kept_variables(prices)
         self._source = bound_variables(self._source, {number for number, is_kept in enumerate(kept) if is_kept})
         for variable, is_kept in zip(self._source.variables, kept, strict=True):
@@ -152,10 +155,10 @@ class NumberEnumeration:
 
         for condition in self._source.conditions:
             keep(_variables_of(condition))
-        for weights, _ in prices:
+        for weights, _ in under_limits(prices):
             keep(weights)
         writers: list[list[Form]] = [[] for _ in kept]
-        for changes in self._source.changes:
+        for changes in under_limits(self._source.changes):
             for each in changes:
                 for variable, form in _forms_after([each]).items():
                     writers[variable].append(form)
@@ -167,7 +170,7 @@ class NumberEnumeration:
     def _find_objection(self, kept: Sequence[bool]) -> str:
         """Return why not all values can be enumerated, as far as that is seen at once."""
         together = [set(_variables_of(each)) for each in self._find_written_conditions()]
-        for changes in self._source.changes:
+        for changes in under_limits(self._source.changes):
             written = [{effect.variable for effect in each.effects if kept[effect.variable]} for each in changes]
             for each, own in zip(changes, written, strict=True):
                 if _is_sure(each):
@@ -187,7 +190,7 @@ class NumberEnumeration:
     ) -> list[_Split]:
         task, found = self._source.task, []
         written = self._find_written_conditions()
-        for number, action in enumerate(task.actions):
+        for number, action in enumerate(under_limits(task.actions)):
             forms = {variable: form for variable, form in after[number].items() if kept[variable]}
             maybe = [
                 (each.conditions, {variable: form for variable, form in _forms_after([each]).items() if kept[variable]})
@@ -222,8 +225,15 @@ class NumberEnumeration:
         """Return the conditions on several variables whose facts actions must write, as axioms or effects read them."""
         task = self._source.task
         read = {fact for layer in task.axioms for rule in layer.rules for fact in rule.body}
-        read.update([fact for action in task.actions for effect in action.conditional for fact in effect.condition])
-        for changes in self._source.changes:
+        read.update(
+            [
+                fact
+                for action in under_limits(task.actions)
+                for effect in action.conditional
+                for fact in effect.condition
+            ]
+        )
+        for changes in under_limits(self._source.changes):
             read.update([fact for each in changes for conjunction in each.conditions for fact in conjunction])
         found = [self._literals[fact][0] for fact in sorted(read) if fact in self._literals]
         return [each for each in dict.fromkeys(found) if len(each.terms) > 1]
@@ -234,7 +244,7 @@ class NumberEnumeration:
         is_growing = True
         while is_growing:
             is_growing = False
-            for number, split in enumerate(splits):
+            for number, split in enumerate(under_limits(splits)):
                 sizes, old = [len(self._values[variable]) for variable in split.reads], visited[number]
                 if sizes == old:
                     continue

@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import ceil
 
 from planner.lightweight import Final, dataclass
+from planner.limits import under_limits
 from planner.task.numeric_task import LinearEffect, NumericEffects, NumericTask, Terms
 
 PATIENCE: Final = 3
@@ -114,10 +115,10 @@ def find_ranges(source: NumericTask) -> Ranges:
     forms = forms_by_fact(source)
     steps = [
         (changes, known_forms(forms, action.precondition))
-        for action, changes in zip(source.task.actions, source.changes, strict=True)
+        for action, changes in under_limits(zip(source.task.actions, source.changes, strict=True))
         if changes
     ]
-    while sum([growth.take(changes, known) for changes, known in steps]):
+    while sum([growth.take(changes, known) for changes, known in under_limits(steps)]):
         pass
     return growth.ranges
 

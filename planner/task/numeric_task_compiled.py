@@ -8,7 +8,7 @@ from typing import Final
 
 from planner.jit.arrays import flatten, index, words
 from planner.lightweight import dataclass
-from planner.limits import never
+from planner.limits import never, under_limits
 from planner.model.formulas import Not
 from planner.task.ground_task import Task
 from planner.task.numeric_task import LinearEffect, NumericTask
@@ -76,7 +76,7 @@ def find_limit(source: NumericTask) -> int:
     """
     sums = [(abs(each.constant), sum([abs(weight) for _, weight in each.terms])) for each in source.conditions]
     sums.append((0, 2 * sum([ceil(abs(weight) * source.task.resolution) for _, weight in source.metric])))
-    for changes in source.changes:
+    for changes in under_limits(source.changes):
         joint: dict[int, list[int]] = {}
         for each in changes:
             for one in each.effects:
@@ -93,7 +93,7 @@ def find_limit(source: NumericTask) -> int:
 def pack_numbers(source: NumericTask, packing: Packing, limit: int) -> tuple[Numbers, list[LinearEffect]]:
     """Return the arrays of the variables, whose values stay up to `limit`, and the numeric effects in their order."""
     start, effects, guards, conjunctions = [0], list[LinearEffect](), list[list[int]](), list[tuple[int, ...]]()
-    for changes in source.changes:
+    for changes in under_limits(source.changes):
         for each in changes:
             always = () in each.conditions
             own = [] if always else [*range(len(conjunctions), len(conjunctions) + len(each.conditions))]
@@ -148,6 +148,6 @@ def find_opposites(task: Task) -> dict[int, int]:
     number_of = {literal: fact for fact, literal in enumerate(task.facts)}
     return {
         fact: number_of[literal.part]
-        for fact, literal in enumerate(task.facts)
+        for fact, literal in enumerate(under_limits(task.facts))
         if isinstance(literal, Not) and literal.part in number_of
     }

@@ -14,7 +14,7 @@ from typing import Final
 from planner.jit.arrays import empty_index, flatten, index, make_hollow, words, zeros
 from planner.jit.common_kernel import NOTHING
 from planner.lightweight import dataclass, field
-from planner.limits import check_regularly, never
+from planner.limits import check_regularly, never, under_limits
 from planner.task.ground_task import GroundAction, State, Task
 from planner.task.packed_facts_kernel import Changes, Coding, Conditions
 from planner.task.packed_numbers_kernel import Comparisons, Numbers
@@ -100,7 +100,7 @@ def pack_variables(task: Task, variable_of: list[int], emptied: set[int]) -> Pac
 def find_emptied(effects: Iterable[tuple[tuple[int, ...], tuple[int, ...]]], variable_of: list[int]) -> set[int]:
     """Return the variables none of whose facts may hold after one of the `effects`, which add and delete facts."""
     found: set[int] = set()
-    for adds, deletes in effects:
+    for adds, deletes in under_limits(effects):
         if deletes:
             found |= {variable_of[fact] for fact in deletes} - {variable_of[fact] for fact in adds}
     return found
@@ -117,7 +117,7 @@ def _find_unset(task: Task, variable_of: list[int]) -> set[int]:
 
 
 def _list_effects(task: Task) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    return [part for each in task.actions for part in _parts(each)]
+    return [part for each in under_limits(task.actions) for part in _parts(each)]
 
 
 def _parts(action: GroundAction) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -213,7 +213,7 @@ def pack_conjunction(facts: Iterable[int], packing: Packing) -> Conditions:
 
 def pack_conjunctions(lists: Iterable[Iterable[int]], packing: Packing) -> Conditions:
     """Return the conditions that all facts of each list hold."""
-    return pack_tests([_make_test(facts, packing) for facts in lists])
+    return pack_tests([_make_test(facts, packing) for facts in under_limits(lists)])
 
 
 def pack_initial_state(task: Task, packing: Packing, space: Space) -> list[int]:
@@ -280,7 +280,7 @@ def _merge(places: Iterable[tuple[int, int, int]]) -> Test:
 
 def pack_tests(tests: Sequence[Test]) -> Conditions:
     """Return these conjunctions as arrays."""
-    starts, _ = flatten([[0] * len(test) for test in tests])
+    starts, _ = flatten([[0] * len(test) for test in under_limits(tests)])
     return Conditions(
         starts,
         index(word for test in tests for word, _, _ in test),

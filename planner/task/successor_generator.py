@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 
 from planner.lightweight import Final
-from planner.limits import check_regularly, never
+from planner.limits import check_regularly, look, never, under_limits
 from planner.task.ground_task import Closure, State, Task, bits, facts_of
 
 SMALL: Final = 24
@@ -33,7 +33,7 @@ def make_finder(task: Task) -> Applicable:
 
 def make_tester(task: Task) -> Applicable:
     """Return a function that tests every action: the obvious twin of the decision tree."""
-    preconditions = [(number, bits(action.precondition)) for number, action in enumerate(task.actions)]
+    preconditions = [(number, bits(action.precondition)) for number, action in enumerate(under_limits(task.actions))]
 
     def applicable(state: State) -> list[int]:
         missing = ~state
@@ -45,9 +45,9 @@ def make_tester(task: Task) -> Applicable:
 def make_decision_tree(task: Task) -> Applicable:
     """Return a function that walks a decision tree."""
     masks = [bits(facts) for facts in task.fields]
-    numbered = build_decision_nodes(task)
+    numbered = build_decision_nodes(task, look)
     nodes: list[Node] = [(actions, []) for actions, _ in numbered]
-    for (_, switches), (_, by_number) in zip(nodes, numbered, strict=True):
+    for (_, switches), (_, by_number) in under_limits(zip(nodes, numbered, strict=True)):
         for variable, children in by_number:
             switches.append((masks[variable], {1 << fact: nodes[child] for fact, child in children.items()}))
     root = nodes[0]
@@ -73,7 +73,7 @@ def build_decision_nodes(task: Task, check: Callable[[], None] = never) -> list[
     Derived facts are variables of their own, after the task's. `check` raises when a limit is reached.
     """
     fields, facts = task.fields, len(task.facts)
-    uses = Counter([fact for action in task.actions for fact in action.precondition])
+    uses = Counter([fact for action in under_limits(task.actions) for fact in action.precondition])
     ranked = sorted(range(len(fields)), key=lambda variable: -sum([uses[fact] for fact in fields[variable]]))
     test_for = [0] * facts
     for rank, variable in enumerate(ranked):
@@ -93,7 +93,7 @@ def build_decision_nodes(task: Task, check: Callable[[], None] = never) -> list[
         leaves[node].append(number)
     return [
         (actions, _group_switches(children, ranked, facts) if children else [])
-        for actions, children in zip(leaves, below, strict=True)
+        for actions, children in under_limits(zip(leaves, below, strict=True))
     ]
 
 
@@ -123,13 +123,13 @@ class Space:
         """Adds the derived facts to a state; None for tasks without axioms."""
         self._conflicts = _rows_of(task.conflicts)
         self._conflicting = bits(self._conflicts)
-        self._added = [bits(action.adds) for action in task.actions]
-        self._kept = [~bits(action.deletes) for action in task.actions]
+        self._added = [bits(action.adds) for action in under_limits(task.actions)]
+        self._kept = [~bits(action.deletes) for action in under_limits(task.actions)]
         self._conditional: dict[int, list[Conditional]] = {
             number: [
                 (bits(effect.condition), bits(effect.adds), ~bits(effect.deletes)) for effect in action.conditional
             ]
-            for number, action in enumerate(task.actions)
+            for number, action in enumerate(under_limits(task.actions))
             if action.conditional
         }
 
@@ -141,7 +141,7 @@ class Space:
     @cached_property
     def preconditions(self) -> list[State]:
         """The preconditions of the actions as bits, by number."""
-        return [bits(action.precondition) for action in self.task.actions]
+        return [bits(action.precondition) for action in under_limits(self.task.actions)]
 
     def closed(self, state: State) -> State:
         """Return `state` with its derived facts."""

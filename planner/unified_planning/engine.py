@@ -18,6 +18,7 @@ from unified_planning.model.scheduling import SchedulingProblem
 from unified_planning.plans import PlanKind
 
 from planner.errors import InputError, UnsupportedError
+from planner.limits import Limits
 from planner.model import Number, NumericMetric
 from planner.model.problem import is_temporal
 from planner.plan import Plan, Progress, Result, Status, StoppedBy
@@ -64,6 +65,12 @@ def _status(result: Result, *, has_metric: bool) -> Outcome:
             return Outcome.UNSUPPORTED_PROBLEM
         case Status.UNKNOWN:
             return _WITHOUT_PLAN.get(result.stopped_by, Outcome.UNSOLVABLE_INCOMPLETELY)
+
+
+def _convert_in_time(problem: model.Problem, timeout: float | None) -> tuple[AnyIncoming, float | None]:
+    """Convert `problem`; return it with the seconds of `timeout` that are left."""
+    limits = Limits(timeout)
+    return from_unified_planning(problem), limits.remaining
 
 
 def convert_plan(plan: Plan, incoming: AnyIncoming, name: str) -> up.PlanGenerationResult:
@@ -202,8 +209,8 @@ class ForethoughtEngine(up.Engine, OneshotPlannerMixin, AnytimePlannerMixin, Pla
         try:
             if isinstance(problem, SchedulingProblem):
                 return solve_scheduling(problem, self.name, timeout)
-            incoming = from_unified_planning(problem)
-            result = self._run_search(incoming, timeout)
+            incoming, left = _convert_in_time(problem, timeout)
+            result = self._run_search(incoming, left)
         except UnsupportedError as error:
             return refuse_problem(error, self.name)
         except InputError as error:
@@ -232,11 +239,11 @@ class ForethoughtEngine(up.Engine, OneshotPlannerMixin, AnytimePlannerMixin, Pla
             yield self._solve(problem, None, timeout, output_stream)
             return
         try:
-            incoming = from_unified_planning(problem)
+            incoming, left = _convert_in_time(problem, timeout)
         except UnsupportedError as error:
             yield refuse_problem(error, self.name)
             return
-        for found in self._improve(incoming, timeout):
+        for found in self._improve(incoming, left):
             if output_stream is not None:
                 output_stream.write(f"{found}\n")
             yield found

@@ -64,6 +64,23 @@ def test_what_ended_it(code: str, limits: Limits, limit: str | None, tmp_path: P
     assert ended.limit == limit
 
 
+FINISH = """
+import signal, sys, time
+def end(*_):
+    signal.signal(signal.SIGXCPU, signal.SIG_IGN)
+    until = time.process_time() + 1.7
+    while time.process_time() < until: pass
+    print("plan")
+    sys.exit(3)
+signal.signal(signal.SIGXCPU, end)
+"""
+
+
+def test_it_has_two_seconds_for_its_plan_after_the_limit(tmp_path: Path) -> None:
+    ended = run(FINISH + BUSY, tmp_path, Limits(cpu_seconds=1))
+    assert (ended.returncode, ended.stdout) == (3, "plan\n")
+
+
 def test_it_may_be_asked_to_stop_first(tmp_path: Path) -> None:
     ended = run(ASKED, tmp_path, Limits(cpu_seconds=20), ask_seconds=0.1)
     assert (ended.returncode, ended.stdout, ended.limit) == (3, "best so far\n", None)

@@ -48,3 +48,27 @@ def test_garbage_of_many_pauses_is_collected(size: int) -> None:
     """Two million lists that refer to themselves are made, in pauses of this size; a sixth of them may remain."""
     done = subprocess.run([sys.executable, "-c", CYCLES, str(size)], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 400_000
+
+
+BETWEEN = """
+import gc
+from collections import deque
+from planner.garbage_collection import FEW, pause_collector
+alive, most = deque(maxlen=20_000), 0
+for _ in range(40):
+    with pause_collector():
+        made = [[] for _ in range(FEW + 1)]
+    del made
+    for _ in range(50_000):
+        cycle = []
+        cycle.append(cycle)
+        alive.append(cycle)
+    most = max(most, len(gc.get_objects()))
+print(most)
+"""
+
+
+def test_garbage_of_work_between_pauses_is_collected() -> None:
+    """Two million lists that refer to themselves live for a while between pauses; never are there half a million."""
+    done = subprocess.run([sys.executable, "-c", BETWEEN], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 500_000

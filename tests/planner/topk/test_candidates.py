@@ -166,7 +166,7 @@ def test_a_set_is_filled_with_what_is_not_proved_where_time_ends(monkeypatch):
     problem = dice(10)
     assert k_best(problem, 3, time_limit=0.2).plans == ()
     monkeypatch.setattr(sys.modules["planner.topk.top_k"], "FILL_SHARE", 0.8)
-    found = k_best(problem, 3, time_limit=1.5, fill=True)
+    found = k_best(problem, 3, time_limit=3, fill=True)
     assert found.stopped_by is StoppedBy.TIME
     assert (found.proved, len(found.plans)) == (False, found.unproved)
     assert found.unproved >= 1
