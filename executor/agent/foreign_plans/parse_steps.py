@@ -228,9 +228,12 @@ class ForeignStep:
 
 
 def resolve_calls(problem: Problem, calls: Iterable[Call]) -> list[ForeignStep]:
-    """Resolve the actions and objects of `calls` in `problem`."""
-    names = _Names(problem)
-    return [_resolve_call(problem, call, names) for call in calls]
+    """Resolve the actions and objects of `calls` in `problem`; what a step creates is known to those after it."""
+    names, found = _Names(problem), list[ForeignStep]()
+    for call in calls:
+        found.append(_resolve_call(problem, call, names))
+        names.add_created(problem, found[-1].step)
+    return found
 
 
 class _Names:
@@ -241,7 +244,19 @@ class _Names:
         self._hierarchy = TypeHierarchy(problem.domain.types)
         self._by_name: dict[str, list[str]] = {}
         for name in self.types:
-            self._by_name.setdefault(fold_name(object_name(name)), []).append(name)
+            self._add(name)
+
+    def _add(self, name: str) -> None:
+        self._by_name.setdefault(fold_name(object_name(name)), []).append(name)
+
+    def add_created(self, problem: Problem, step: Step) -> None:
+        """Add the objects that `step` creates, where it names them."""
+        action = problem.domain.actions.get(step.action)
+        if action is not None and action.creates and len(step.arguments) == len(action.step_parameters):
+            for name, kind in zip(action.created_arguments(step.arguments), action.creates.values(), strict=True):
+                if name not in self.types and name != OPEN:
+                    self.types[name] = (kind,)
+                    self._add(name)
 
     def find_name(self, value: Any, types: Sequence[str] = ()) -> str:
         """Return the term of the object of `types` that a text, or a mapping with a name, names."""
