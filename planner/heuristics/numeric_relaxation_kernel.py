@@ -97,7 +97,7 @@ def estimate_numeric(
 
     The plan marks its actions by its number `plan`, which must exceed the numbers of all plans before.
     """
-    _load_state(relaxed, room, space, words, state, base)
+    load_state(relaxed, room, space, words, state, base)
     goal = len(relaxed.cost) - 1
     waiting = 0
     for operator in range(goal + 1):
@@ -119,11 +119,11 @@ def estimate_numeric(
                 waiting = _fire(relaxed, room, space, words, state, base, operator, total, waiting)
     if room.missing[goal]:
         return INFINITE
-    return _extract_plan(relaxed, room, plan)
+    return extract_plan(relaxed, room, plan)
 
 
 @kernel
-def _load_state(
+def load_state(
     relaxed: NumericRelaxed,
     room: NumericRoom,
     space: Space,
@@ -249,7 +249,7 @@ def _gain_after(relaxed: NumericRelaxed, space: Space, index: int, first: int) -
 
 
 @kernel
-def _extract_plan(relaxed: NumericRelaxed, room: NumericRoom, plan: int) -> int:
+def extract_plan(relaxed: NumericRelaxed, room: NumericRoom, plan: int) -> int:
     """Mark the actions of a relaxed plan and how often it has them; return its cost."""
     room.many[0] = 0
     total = achieve_wanted(relaxed, room, want_preconditions(relaxed, room, len(relaxed.cost) - 1, 0, plan), plan)

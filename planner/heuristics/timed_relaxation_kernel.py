@@ -16,13 +16,12 @@ from planner.heuristics.numeric_relaxation_kernel import (
     MOST_TIMES,
     NumericRelaxed,
     NumericRoom,
-    achieve_wanted,
+    extract_plan,
     gain_of,
-    want_preconditions,
+    load_state,
 )
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, kernel
 from planner.jit.containers_kernel import pop, push
-from planner.task.packed_numbers_kernel import lack_of
 from planner.task.packed_states_kernel import Space
 
 NEVER: Final = -1
@@ -202,8 +201,7 @@ def estimate_timed(
                 )
     if room.missing[goal]:
         return INFINITE
-    room.many[0] = 0
-    return min(achieve_wanted(relaxed, room, want_preconditions(relaxed, room, goal, 0, plan), plan), DEAR)
+    return extract_plan(relaxed, room, plan)
 
 
 @kernel
@@ -227,37 +225,21 @@ def _load(
     base: int,
     written: Words,
 ) -> None:
-    """Let the facts of the state at `state[base]` have the ticks at which they were written, and measure conditions."""
-    for fact in range(len(room.value)):
-        room.value[fact] = INFINITE
-    for variable in range(len(space.coding.word)):
-        word, shift, mask = space.coding.word[variable], space.coding.shift[variable], space.coding.mask[variable]
-        before, now = room.state[word] >> shift & mask, state[base + word] >> shift & mask
-        fact = space.coding.fact[space.coding.first[variable] + now] + 0
-        if before != now:
-            _count(relaxed, room, space.coding.fact[space.coding.first[variable] + before] + 0, 1)
-            _count(relaxed, room, fact, -1)
+    """Load the state at `state[base]`; let its facts and comparisons have the ticks at which they were written."""
+    load_state(relaxed, room, space, words, state, base)
+    coding, comparisons = space.coding, space.comparisons
+    for variable in range(len(coding.word)):
+        now = state[base + coding.word[variable]] >> coding.shift[variable] & coding.mask[variable]
+        fact = coding.fact[coding.first[variable] + now] + 0
         if fact != NOTHING:
-            room.value[fact] = 0
-            room.supporter[fact] = NOTHING
             memory.time[fact] = written[variable]
             memory.cost[fact] = 0
-    for word in range(words):
-        room.state[word] = state[base + word]
-    for number in range(len(space.comparisons.constant)):
-        room.short[number] = lack_of(space.comparisons, number, state, base + words)
+    for number in range(len(comparisons.constant)):
         if room.short[number] <= 0:
             time = 0
-            for index in range(space.comparisons.term_start[number], space.comparisons.term_start[number + 1]):
-                time = max(time, written[len(space.coding.word) + space.comparisons.term[index]])
+            for index in range(comparisons.term_start[number], comparisons.term_start[number + 1]):
+                time = max(time, written[len(coding.word) + comparisons.term[index]])
             memory.time[relaxed.fact[number]] = time
-
-
-@kernel
-def _count(relaxed: NumericRelaxed, room: NumericRoom, fact: int, difference: int) -> None:
-    if fact != NOTHING:
-        for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
-            room.at_first[relaxed.needed[index]] += difference
 
 
 @kernel

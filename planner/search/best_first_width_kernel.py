@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.heuristics.landmarks_kernel import BITS, Milestones, accept_milestones, count_open
+from planner.heuristics.landmarks_kernel import BITS, Milestones, count_open
 from planner.heuristics.relaxation_kernel import GIVEN, Achievers, Exploration, Reachable, Relaxed, relaxed_plan
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
 from planner.jit.containers_kernel import append_item
-from planner.search.lazy_best_first_kernel import Reached
+from planner.search.lazy_best_first_kernel import Reached, generate
 from planner.task.packed_facts_kernel import Coding, holds
-from planner.task.packed_states_kernel import Space, apply, find_applicable
-from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER, Registry, number_of
+from planner.task.packed_states_kernel import Space, find_applicable
+from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER, Registry
 
 
 @kernel
@@ -136,7 +136,8 @@ def width(
             continue
         # Generate the next successor, so that the work between two pauses stays small.
         state = number[slot.PENDING] + 0
-        child = _generate(number, space, registry, reached, milestones, state, found[number[slot.TRIED]])
+        action = found[number[slot.TRIED]] + 0
+        child = generate(0, INFINITE, number, space, registry, reached, milestones, state, action)
         number[slot.TRIED] += 1
         number[slot.WORK] += 40
         if child < 0:
@@ -182,32 +183,6 @@ def _take(frontier: Frontier, number: Words) -> int:
     state = frontier.first[bucket] + 0
     frontier.first[bucket] = frontier.next[state]
     return state
-
-
-@kernel
-def _generate(
-    number: Words,
-    space: Space,
-    registry: Registry,
-    reached: Reached,
-    milestones: Milestones,
-    parent: int,
-    action: int,
-) -> int:
-    """Generate the successor of `parent` by `action`; return its number if it is new, else -1."""
-    words = len(registry.state) // len(reached.parent)
-    apply(space, action, registry.state, parent * words, number[slot.STATES] * words, words)
-    child = number_of(registry, number[slot.STATES], words)
-    if child < number[slot.STATES]:
-        return -1
-    number[slot.STATES] += 1
-    number[slot.GENERATED] += 1
-    reached.parent[child] = parent
-    reached.action[child] = action
-    reached.cost[child] = reached.cost[parent] + space.actions.cost[action]
-    many = len(reached.accepted) // len(reached.parent)
-    accept_milestones(milestones, reached.accepted, parent * many, child * many, registry.state, child * words, 0)
-    return child
 
 
 @kernel

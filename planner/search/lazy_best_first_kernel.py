@@ -86,7 +86,9 @@ def lazy(
             batch = _next_batch(batches, types, number)
             if batch < 0:
                 return EXHAUSTED
-            _generate(reopen, number, space, registry, reached, batches, milestones, batch)
+            parent, action = batches.state[batch] + 0, batches.edge[batches.at[batch] - 1] + 0
+            limit = number[slot.LIMIT] + 0
+            number[slot.PENDING] = generate(reopen, limit, number, space, registry, reached, milestones, parent, action)
             number[slot.WORK] += 40
         elif reached.cost[state] >= number[slot.LIMIT]:
             continue
@@ -128,27 +130,30 @@ def _next_batch(batches: Batches, types: Types, number: Words) -> int:
 
 
 @kernel
-def _generate(
+def generate(
     reopen: int,
+    limit: int,
     number: Words,
     space: Space,
     registry: Registry,
     reached: Reached,
-    batches: Batches,
     milestones: Milestones,
-    batch: int,
-) -> None:
-    """Generate the successor by the last edge taken from `batch`; a new or reopened state becomes pending."""
+    parent: int,
+    action: int,
+) -> int:
+    """Generate the successor of `parent` by `action`; return its number if it is new, else -1.
+
+    States that cost `limit` or more are left out; with `reopen`, a known state that now costs less counts as new.
+    """
     words = len(registry.state) // len(reached.parent)
-    parent, action = batches.state[batch] + 0, batches.edge[batches.at[batch] - 1] + 0
     cost = reached.cost[parent] + space.actions.cost[action]
-    if cost >= number[slot.LIMIT]:
-        return
+    if cost >= limit:
+        return -1
     apply(space, action, registry.state, parent * words, number[slot.STATES] * words, words)
     child = number_of(registry, number[slot.STATES], words)
     known = child < number[slot.STATES]
     if known and (not reopen or cost >= reached.cost[child]):
-        return
+        return -1
     if not known:
         number[slot.STATES] += 1
         number[slot.GENERATED] += 1
@@ -160,7 +165,7 @@ def _generate(
     accept_milestones(
         milestones, reached.accepted, parent * many, child * many, registry.state, child * words, int(known)
     )
-    number[slot.PENDING] = child
+    return child
 
 
 @kernel
