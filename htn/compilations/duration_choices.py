@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Final
 
-from htn.compilations.htn_reductions import HtnDriver
 from htn.model import Decomposition, HtnProblem, Method, Network, Node, Subtask, Task
 from planner.compilations import Claim, Compiled
+from planner.compilations.driver import Driver
 from planner.compilations.duration_choices import NOT_ALL, find_useful_durations, fix_durations
 from planner.lightweight import replace
 from planner.model import Atom
@@ -17,18 +18,21 @@ from planner.problem_kinds import with_classical
 from planner.scheduling.shorten_durations import shorten_durations
 from planner.semantics.snap_actions import make_snap_problem
 from planner.validation.timed_replay import price_plan
+from planner.validation.verdict import Verdict
 
 SHORTENING_SECONDS: Final = 1.0
 """Processor time for shorter durations of one plan."""
 
 
-def plan_with_chosen_durations(problem: HtnProblem, options: SolveOptions, solve: Solve) -> Result:
+def plan_with_chosen_durations(
+    problem: HtnProblem, options: SolveOptions, solve: Solve, check: Callable[[Plan], Verdict]
+) -> Result:
     """Solve `problem`, where effects depend on ranges, by `solve` with fixed durations. Nothing is proved by them.
 
     The chosen durations of plans are shortened where that is possible.
     """
     choices, snap = choose_durations(problem), make_snap_problem(problem.classical)
-    driver = HtnDriver(problem, options, solve)
+    driver = Driver(problem, options, solve, check)
 
     def lift(plan: Plan) -> Plan:
         found = choices.lift(plan)

@@ -132,13 +132,17 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
 
 def _plan_sequences(problem: HtnProblem, options: SolveOptions, answer: Solve) -> Result:
     """Solve `problem`, which is in time without wishes, budgets and constraints."""
+    check = partial(check_times, problem)
     if any(map(effects_depend_on_choice, problem.classical.domain.actions.values())):
         from htn.compilations.duration_choices import plan_with_chosen_durations
 
-        found = plan_with_chosen_durations(problem, options, lambda fixed, given: _plan_sequences(fixed, given, answer))
+        def solve_fixed(fixed: HtnProblem, given: SolveOptions) -> Result:
+            return _plan_sequences(fixed, given, answer)
+
+        found = plan_with_chosen_durations(problem, options, solve_fixed, check)
         if found.plan is not None:
             return found
-    driver = Driver(problem, options, answer, partial(check_times, problem))
+    driver = Driver(problem, options, answer, check)
     try:
         return _search_sequences(driver)
     except UnsupportedError as error:

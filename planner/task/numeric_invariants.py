@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import floor
 
 from planner.lightweight import Final, dataclass, replace
+from planner.limits import look, under_limits
 from planner.task.numeric_ranges import Ranges, bound_change, find_ranges, forms_by_fact, known_forms
 from planner.task.numeric_task import NumericTask
 
@@ -75,7 +76,7 @@ class _Sums:
             for action in source.task.actions
         ]
         self._touched: list[list[int]] = [[] for _ in source.variables]
-        for number, changes in enumerate(source.changes):
+        for number, changes in enumerate(under_limits(source.changes)):
             for variable in {effect.variable for each in changes for effect in each.effects}:
                 self._touched[variable].append(number)
         for part in self._find_parts():
@@ -87,7 +88,7 @@ class _Sums:
         """Return the facts and bounded variables, after their rises were noted."""
         task, ranges = self._source.task, self._ranges
         facts: dict[int, dict[int, Amount | None]] = {}
-        for number, action in enumerate(task.actions):
+        for number, action in enumerate(under_limits(task.actions)):
             needed = {*action.precondition}
             added = {*action.adds, *[fact for effect in action.conditional for fact in effect.adds]}
             for fact in added - needed:
@@ -105,6 +106,7 @@ class _Sums:
     def _find_rises(self, variable: int, sign: int) -> _Rises:
         found = {}
         for action in self._touched[variable]:
+            look()
             found[action] = bound_change(
                 self._ranges, self._source.changes[action], self._known[action], {variable: sign}
             )
@@ -120,6 +122,7 @@ class _Sums:
         total = {action: amount for action, amount in rises.by_action.items() if amount is not None}
         raised = [action for action, amount in total.items() if amount > 0]
         for _ in range(MOST_REPAIRS):
+            look()
             while raised and total[raised[-1]] <= 0:
                 raised.pop()
             if not raised:

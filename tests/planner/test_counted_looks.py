@@ -152,7 +152,7 @@ STAGES = {
         "pruning/numeric_symmetries",
         "pruning/numeric_dominance",
         "search/numeric_action_elimination",
-        "search/numeric_astar_compiled",
+        "search/astar_compiled",
     ],
     "time": [
         "grounding/ground_temporal",

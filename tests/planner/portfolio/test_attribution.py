@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from planner.search.numeric_astar_compiled import NumericAstar
-from planner.search.numeric_search_compiled import NumericBestFirst
 
 from planner import Domain, load, solve
+from planner.jit import slots_kernel as slot
 from planner.plan import Result, Status
 from planner.portfolio.workplace import Workplace
+from planner.search.astar_compiled import CompiledAstar
+from planner.search.best_first_compiled import BestFirst
 from planner.search.search_run import Run, Steps
 
 
@@ -53,8 +54,14 @@ class Watch:
 @pytest.fixture
 def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     made = Watch(monkeypatch)
-    made.follow(NumericBestFirst, "steps", "numeric")
-    made.follow(NumericAstar, "steps", lambda search, _: "astar" if search._weight == 1 else "weighted astar")
+
+    def name_numeric(search: Any, *_: Any) -> str:
+        if search._board.numeric is None:
+            return made.at_work
+        return "astar" if search._number[slot.WEIGHT] == 1 else "weighted astar"
+
+    made.follow(BestFirst, "steps", "numeric")
+    made.follow(CompiledAstar, "steps", name_numeric)
     made.follow(Workplace, "search", lambda _, name, *__: name)
     made.follow(Workplace, "try_relaxed_plans", "unbinding")
     made.follow(Workplace, "improve_windows", "windows")
@@ -109,7 +116,7 @@ def test_the_search_for_a_first_plan_begins_before_symmetries_are_found(
     def find_none(*_: Any) -> None:
         begun.append(bool(watch.found))
 
-    monkeypatch.setattr("planner.portfolio.numeric_portfolio.find_numeric_orbits", find_none)
+    monkeypatch.setattr("planner.pruning.numeric_symmetries.find_numeric_orbits", find_none)
     result = solve(STORE.problem(values={"count": 0, "spare": 0}, goal=["count == 3", "spare >= 4"]), time_limit=60)
     assert result.status is Status.OPTIMAL
     assert begun == [True]

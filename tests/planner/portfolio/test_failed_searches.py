@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from planner.search.numeric_astar_compiled import NumericAstar
-from planner.search.numeric_search_compiled import NumericBestFirst
 from timed_domains import letters
 
 from htn.search.progression import Progression
@@ -19,6 +17,8 @@ from planner.portfolio.tiers import Contender, contain_errors, take_turns
 from planner.portfolio.workplace import Workplace
 from planner.scheduling.landmark_steps import NO_LANDMARKS
 from planner.search import REGISTRY
+from planner.search.astar_compiled import CompiledAstar
+from planner.search.best_first_compiled import BestFirst
 from planner.search.search_run import Ending, Run, Steps
 from planner.validation.validate import check_steps
 
@@ -160,7 +160,7 @@ COUNTER.action("add", requires=["count <= 20"], modifies=["count += 3"])
 COUNTER.action("drop", requires=["count >= 1"], modifies=["count -= 1"])
 
 
-@pytest.mark.parametrize("broken", [NumericAstar, NumericBestFirst])
+@pytest.mark.parametrize("broken", [CompiledAstar, BestFirst])
 def test_numeric_search_goes_on(monkeypatch: pytest.MonkeyPatch, broken: type) -> None:
     monkeypatch.setattr(broken, "steps", fail)
     result = solve(COUNTER.problem(values={"count": 0}, goal=["count == 8"]), time_limit=60)
