@@ -73,7 +73,7 @@ class _Sums:
         self._known = [
             known_forms(forms, action.precondition)
             for forms in [forms_by_fact(source)]
-            for action in source.task.actions
+            for action in under_limits(source.task.actions)
         ]
         self._touched: list[list[int]] = [[] for _ in source.variables]
         for number, changes in enumerate(under_limits(source.changes)):
