@@ -16,7 +16,7 @@ from htn.search.htn_incumbent import HtnIncumbent
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
-from planner.model.constructs import CONSTRAINED, Construct, Service, has
+from planner.model.constructs import CONSTRAINED, Construct, Service, has, way_round
 from planner.model.domain import may_find_out
 from planner.model.formulas import TRUE
 from planner.options import Solve, SolveOptions
@@ -168,7 +168,10 @@ def refuse_beside_numbers(problem: HtnProblem, options: SolveOptions, *_: object
         Construct.CREATION.value: has(classical, Construct.CREATION),
     }
     found = next((what for what, there in refused.items() if there), None)
-    return None if found is None else unsupported_result(f"{found} in a hierarchical problem with numbers")
+    if found is None:
+        return None
+    way = way_round(Service.TASK_TIME) if found == Construct.CREATION.value else None
+    return unsupported_result(f"{found} in a hierarchical problem with numbers", way)
 
 
 REDUCTIONS: Final[tuple[Callable[[HtnProblem, SolveOptions, Solve], Result | None], ...]] = (

@@ -438,15 +438,22 @@ class Timeline:
         return self.moments.clash(first.changed, second.changed)
 
     def capacity_gap(self, node: Node, first: Happening, second: Happening) -> Fraction | None:
+        """Return the time between two happenings of `node` that take or give back; who takes waits for what it needs.
+
+        Of what was given back since `first`, nothing is there at the same moment.
+        """
         if first.taken is None or second.taken is None:
             return None
         mine, yours = dict(first.taken[1]), dict(second.taken[1])
         shared = mine.keys() & yours.keys()
+        gives = first.taken[0] == "give"
         if not shared or first.taken[0] == second.taken[0]:
-            return None
-        if first.taken[0] == "give":
+            return TOUCHING if shared and gives else None
+        if gives:
+            since = node.happenings[next(place for place, each in enumerate(node.happenings) if each is first) :]
             for name in shared:
-                if node.held.get(name, 0) + mine[name] + yours[name] > Fraction(self.problem.capacity[name]):
+                back = sum(dict(each.taken[1]).get(name, 0) for each in since if each.taken and each.taken[0] == "give")
+                if node.held.get(name, 0) + back + yours[name] > Fraction(self.problem.capacity[name]):
                     return SEPARATION
         return TOUCHING
 
