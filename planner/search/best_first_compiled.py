@@ -48,7 +48,9 @@ class BestFirst:
         pace: int = 0,
         room: int = 4096,
     ) -> None:
-        self._space, self._entries, self._lapses = space, entries, lapses
+        self._space, self._entries, in_time = space, entries, lapses is not None
+        self._lapses: Lapses = lapses or make_hollow(Lapses)
+        self._kernel = "best_first_in_time" if in_time else "best_first"
         self._relaxation = relax_numeric(space, costs)
         number = self._number = zeros(slot.HOW_MANY)
         number[slot.STATES] = 1
@@ -58,7 +60,7 @@ class BestFirst:
         number[slot.PACE], number[slot.AGENDA] = pace, len(agenda)
         initial = [*space.initial, *agenda]
         self._row = len(initial)
-        length, in_time = room + SCRATCH, lapses is not None
+        length = room + SCRATCH
         self._registry = task_compiled.new_registry(initial, length, entries)
         times = index([0]) * (0 if in_time else length)
         ticks = [zeros(length if in_time else 0) for _ in range(2)]
@@ -107,7 +109,7 @@ class BestFirst:
             self._number,
             self._space.space,
             self._space.preconditions,
-            self._lapses or make_hollow(Lapses),
+            self._lapses,
             self._registry,
             self._paths,
             self._queues,
@@ -119,7 +121,7 @@ class BestFirst:
             self._found,
             self._stack,
         )
-        return self._entries["best_first_in_time" if self._lapses else "best_first"](WORK, at)
+        return self._entries[self._kernel](WORK, at)
 
     def _trace(self, state: int) -> list[int]:
         """Return the actions on the path to `state`, each as often as it is repeated."""
