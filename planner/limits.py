@@ -217,8 +217,9 @@ def under_limits(items: Iterable[T]) -> Iterator[T]:
 
 
 class Finishing:
-    """A context in which a plan is mapped back and checked; alarms do not interrupt it, since the plan would be lost.
+    """A context in which a plan is mapped back and checked: nothing interrupts it, since the plan would be lost.
 
+    No alarm does, nor do the limits in force, which may be those of a search that is to end because of this plan.
     `going_on` counts the contexts that are entered.
     """
 
@@ -226,8 +227,10 @@ class Finishing:
 
     def __enter__(self) -> None:
         Finishing.going_on += 1
+        self._token = _in_force.set(never)
 
     def __exit__(self, *_: object) -> None:
+        _in_force.reset(self._token)
         Finishing.going_on -= 1
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from planner.compilations import Compiled
 from planner.lightweight import Any, replace
-from planner.limits import Limits, Stop
+from planner.limits import Finishing, Limits, Stop
 from planner.model.formulas import Number
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Progress, Result, Status, StoppedBy, exact_sum
@@ -96,9 +96,10 @@ class Driver:
             self.raise_bound(compiled.bound(bound))
         if plan is None or plan is self._latest:
             return
+        with Finishing():
+            lifted = compiled.lift(plan)
+            verdict = self.check_plan(lifted)
         self._latest = plan
-        lifted = compiled.lift(plan)
-        verdict = self.check_plan(lifted)
         if not verdict.valid and compiled.claim.plans:
             raise RuntimeError(f"internal error: search found a plan that is not valid: {verdict.reason}")
         lifted = self.value(lifted, verdict)

@@ -8,7 +8,7 @@ from planner.compilations.duration_choices import NOT_ALL
 from planner.errors import PlanError
 from planner.jit.common_kernel import INFINITE
 from planner.lightweight import Final, dataclass, field, replace
-from planner.limits import Limits
+from planner.limits import Finishing, Limits
 from planner.model.formulas import Number
 from planner.model.problem import NumericMetric, Problem
 from planner.model.timing import TOTAL_TIME
@@ -81,7 +81,11 @@ class TimedIncumbent:
             plan = schedule_happenings(self.problem, self.snap, steps, sequence, check=self.limits.check)
         except PlanError:
             return None
-        if plan is None or not check_steps(self.problem, plan).valid:
+        if plan is None:
+            return None
+        with Finishing():
+            is_valid = check_steps(self.problem, plan).valid
+        if not is_valid:
             return None
         self.take(plan, by)
         return plan

@@ -12,7 +12,17 @@ from typing import Any
 import pytest
 
 from planner import Domain, Outcome, decide, solve
-from planner.limits import GENEROUS, LimitReached, Limits, Stop, count_processor_time, read_clock
+from planner.limits import (
+    GENEROUS,
+    Finishing,
+    LimitReached,
+    Limits,
+    Stop,
+    count_processor_time,
+    enforce,
+    look,
+    read_clock,
+)
 from planner.plan import Result, Status, StoppedBy
 from planner.portfolio.portfolio import run_portfolio
 from planner.reuse.plan_cache import PlanCache
@@ -37,6 +47,16 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
     monkeypatch.setattr(time, "thread_time", lambda: made.at_work)
     monkeypatch.setattr(time, "monotonic", lambda: made.wall)
     return made
+
+
+def test_limits_in_force_do_not_interrupt_the_check_of_a_plan() -> None:
+    cancelled = threading.Event()
+    cancelled.set()
+    with enforce(Limits(cancel=cancelled)):
+        with Finishing():
+            look()
+        with pytest.raises(LimitReached):
+            look()
 
 
 @pytest.mark.parametrize("ending", ["itself", "the outer event", "the condition"])

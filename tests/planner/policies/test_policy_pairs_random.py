@@ -30,7 +30,8 @@ def compare(seed: int, wanted: int) -> str:
     name = f"{seed} {sorted(tiny.features)} {search}: {found.describe()}; optimum {success, worth, cost}"
     assert found.status is not Status.UNSUPPORTED, name
     if found.policy is None:
-        assert success == 0, name
+        is_unsure = found.status is Status.UNKNOWN and "one step after another" in found.reason
+        assert success == 0 or is_unsure, name
         return found.status.name
     policy = found.policy
     assert found.success_bound >= success - 1e-6, name

@@ -66,8 +66,8 @@ def check_validation(block: int, size: int) -> None:
             assert accept(problem, plan) is valid, (world, plan)
             assert not valid or is_sequence(world, plan), (world, plan)
             judged[valid and bool(plan)] += 1
-    assert judged[True] > size
-    assert judged[False] > size
+    assert judged[True] >= size // 2
+    assert judged[False] >= size // 2
 
 
 def read_plan(world: World, plan: Plan) -> list[Placed]:
