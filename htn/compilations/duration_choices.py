@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from htn.model import Decomposition, HtnProblem, Method, Network, Node, Subtask, Task
@@ -11,11 +11,13 @@ from planner.compilations import Claim, Compiled
 from planner.compilations.driver import Driver
 from planner.compilations.duration_choices import NOT_ALL, find_useful_durations, fix_durations
 from planner.lightweight import replace
-from planner.model import Atom
+from planner.model import Action, Atom, Number
+from planner.model.timing import fix_duration
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Result
 from planner.problem_kinds import with_classical
 from planner.scheduling.shorten_durations import shorten_durations
+from planner.semantics.durations import effects_depend_on_choice
 from planner.semantics.snap_actions import make_snap_problem
 from planner.validation.timed_replay import price_plan
 from planner.validation.verdict import Verdict
@@ -29,14 +31,15 @@ def plan_with_chosen_durations(
 ) -> Result:
     """Solve `problem`, where effects depend on ranges, by `solve` with fixed durations. Nothing is proved by them.
 
-    The chosen durations of plans are shortened where that is possible.
+    The chosen durations of plans are shortened where that is possible, and there is time for it.
     """
     choices, snap = choose_durations(problem), make_snap_problem(problem.classical)
     driver = Driver(problem, options, solve, check)
 
     def lift(plan: Plan) -> Plan:
         found = choices.lift(plan)
-        if not driver.check_plan(found).valid:
+        left = driver.limits.remaining
+        if left is not None and left < SHORTENING_SECONDS:
             return found
         until = time.thread_time() + SHORTENING_SECONDS
         steps = price_plan(replace(found, problem=problem.classical, tree=None))
@@ -54,6 +57,19 @@ def choose_durations(problem: HtnProblem) -> Compiled:
     A subtask that names such an action is a compound task now, with a method for each of the actions that it becomes.
     """
     variants = find_useful_durations(problem.classical)
+    declared = {action.name: name for name, actions in variants.items() for action in actions}
+
+    def lift(plan: Plan) -> Plan:
+        steps = [replace(step, action=declared.get(step.action, step.action)) for step in plan.steps]
+        tree = None if plan.tree is None else _merge_nodes(plan.tree, set(declared))
+        return replace(plan, steps=tuple(steps), problem=problem, tree=tree)
+
+    claim = Claim(plans=False, bounds=False, unsolvable=False, doubt=NOT_ALL)
+    return Compiled(_put_variants(problem, variants), lift, claim)
+
+
+def _put_variants(problem: HtnProblem, variants: Mapping[str, list[Action]]) -> HtnProblem:
+    """Return `problem` with a compound task for each action of `variants`, which is done by one of its variants."""
     classical = fix_durations(problem.classical, variants)
     tasks, methods = {**problem.domain.tasks}, {**problem.domain.methods}
     for name, actions in variants.items():
@@ -64,15 +80,47 @@ def choose_durations(problem: HtnProblem) -> Compiled:
             network = Network((Subtask(Atom(action.name, task.args)),))
             methods[action.name] = Method(action.name, task, parameters, network=network)
     domain = replace(problem.domain, classical=classical.domain, tasks=tasks, methods=methods)
-    declared = {action.name: name for name, actions in variants.items() for action in actions}
+    found: HtnProblem = replace(with_classical(problem, classical), domain=domain, seal=())
+    return found
 
-    def lift(plan: Plan) -> Plan:
-        steps = [replace(step, action=declared.get(step.action, step.action)) for step in plan.steps]
-        tree = None if plan.tree is None else _merge_nodes(plan.tree, set(declared))
-        return replace(plan, steps=tuple(steps), problem=problem, tree=tree)
 
-    compiled = replace(with_classical(problem, classical), domain=domain, seal=())
-    return Compiled(compiled, lift, Claim(plans=False, bounds=False, unsolvable=False, doubt=NOT_ALL))
+def fix_durations_of(problem: HtnProblem, plan: Plan) -> tuple[HtnProblem, Plan]:
+    """Return `problem` with the durations that the steps of `plan` have where effects depend on them, and its plan."""
+    actions, tree = problem.classical.domain.actions, plan.tree
+    known = {name for name, action in actions.items() if effects_depend_on_choice(action)}
+    if not plan.times or not known.intersection(step.action for step in plan.steps):
+        return problem, plan
+    lengths: dict[str, list[Number]] = {name: [] for name in known}
+    names = [step.action for step in plan.steps]
+    for place, (step, when) in enumerate(zip(plan.steps, plan.times, strict=True)):
+        if step.action in known:
+            own = lengths[step.action]
+            if when.duration not in own:
+                own.append(when.duration)
+            names[place] = f"{step.action} {own.index(when.duration)}"
+    variants = {
+        name: [
+            replace(fix_duration(replace(actions[name], duration=seconds)), name=f"{name} {number}")
+            for number, seconds in enumerate(own)
+        ]
+        for name, own in lengths.items()
+    }
+    steps = tuple([replace(step, action=name) for step, name in zip(plan.steps, names, strict=True)])
+    fixed = _put_variants(problem, variants)
+    if isinstance(tree, Decomposition):
+        tree = _divide_nodes(tree, names)
+    return fixed, replace(plan, steps=steps, tree=tree, problem=fixed)
+
+
+def _divide_nodes(tree: Decomposition, names: Sequence[str]) -> Decomposition:
+    """Return `tree` with a node of its own for each step that has another name in `names` than its task."""
+    nodes: list[Node] = list(tree.nodes)
+    for place, node in enumerate(tree.nodes):
+        if node.step is not None and names[node.step] != node.task.predicate:
+            name, args = names[node.step], node.task.args
+            nodes[place] = Node(node.task, method=name, binding=args, children=(len(nodes),))
+            nodes.append(Node(Atom(name, args), step=node.step))
+    return replace(tree, nodes=tuple(nodes))
 
 
 def _merge_nodes(tree: Decomposition, methods: set[str]) -> Decomposition:

@@ -86,6 +86,10 @@ def as_plain_plans(problem: HtnProblem, plan: Plan) -> Iterator[Plan]:
 
     Steps without times are taken one after another.
     """
+    if plan.times and any(map(effects_depend_on_choice, problem.classical.domain.actions.values())):
+        from htn.compilations.duration_choices import fix_durations_of
+
+        problem, plan = fix_durations_of(problem, plan)
     sequential, classical = as_sequences(problem), problem.classical
     if not classical.timed:
         yield Plan(price_sequence(sequential, plan.steps), sequential, plan.tree)
@@ -139,9 +143,11 @@ def _plan_sequences(problem: HtnProblem, options: SolveOptions, answer: Solve) -
         def solve_fixed(fixed: HtnProblem, given: SolveOptions) -> Result:
             return _plan_sequences(fixed, given, answer)
 
+        limits = options.limits()
         found = plan_with_chosen_durations(problem, options, solve_fixed, check)
-        if found.plan is not None:
+        if found.plan is not None or found.stopped_by is not StoppedBy.INCOMPLETE:
             return found
+        options = options.within(limits)
     driver = Driver(problem, options, answer, check)
     try:
         return _search_sequences(driver)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planner import Problem, Status, read_documents, solve, validate
+from planner import Problem, Status, mend, partial_order, read_documents, solve, validate
+from planner.lightweight import replace
 
 DOMAIN = """
 domain: batteries
@@ -46,3 +47,19 @@ def test_durations_are_just_enough_for_the_tasks(tasks: str, makespan: str) -> N
 def test_that_no_useful_duration_is_enough_is_no_proof() -> None:
     problem = declare(DOMAIN.replace("TASKS", "[do(one)]").replace(">= 4", ">= 60"))
     assert solve(problem, time_limit=20).status is not Status.OPTIMAL
+
+
+@pytest.mark.parametrize("requires", ["level(b) >= 0", "not made(b)"])
+def test_plans_are_verified_where_methods_have_conditions(requires: str) -> None:
+    text = DOMAIN.replace("TASKS", "[do(one), do(other)]").replace(
+        "subtasks: [", f"requires: ['{requires}'], subtasks: ["
+    )
+    problem = declare(text)
+    plan = solve(problem, time_limit=20).expect_plan()
+    verdict = validate(problem, plan)
+    assert verdict.valid, verdict.reason
+    assert str(plan.makespan) == "9.502"
+    short = replace(plan, times=(replace(plan.times[0], duration=1), *plan.times[1:]))
+    assert not validate(problem, short).valid
+    assert len(partial_order(problem, plan).nodes) == 8
+    assert mend(problem, plan, time_limit=20).plan is not None
