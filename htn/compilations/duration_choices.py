@@ -7,11 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from htn.model import Decomposition, HtnProblem, Method, Network, Node, Subtask, Task
-from planner.compilations import Claim, Compiled
+from planner.compilations import Compiled
 from planner.compilations.driver import Driver
-from planner.compilations.duration_choices import NOT_ALL, find_useful_durations, fix_durations
+from planner.compilations.duration_choices import (
+    SOME_DURATIONS,
+    find_useful_durations,
+    fix_durations,
+    number_variants,
+    restore_actions,
+)
 from planner.lightweight import replace
-from planner.model import Action, Atom, Number
+from planner.model import Action, Atom
 from planner.model.timing import fix_duration
 from planner.options import Solve, SolveOptions
 from planner.plan import Plan, Result
@@ -57,15 +63,13 @@ def choose_durations(problem: HtnProblem) -> Compiled:
     A subtask that names such an action is a compound task now, with a method for each of the actions that it becomes.
     """
     variants = find_useful_durations(problem.classical)
-    declared = {action.name: name for name, actions in variants.items() for action in actions}
+    methods = {action.name for actions in variants.values() for action in actions}
 
     def lift(plan: Plan) -> Plan:
-        steps = [replace(step, action=declared.get(step.action, step.action)) for step in plan.steps]
-        tree = None if plan.tree is None else _merge_nodes(plan.tree, set(declared))
-        return replace(plan, steps=tuple(steps), problem=problem, tree=tree)
+        tree = None if plan.tree is None else _merge_nodes(plan.tree, methods)
+        return replace(restore_actions(plan, variants), problem=problem, tree=tree)
 
-    claim = Claim(plans=False, bounds=False, unsolvable=False, doubt=NOT_ALL)
-    return Compiled(_put_variants(problem, variants), lift, claim)
+    return Compiled(_put_variants(problem, variants), lift, SOME_DURATIONS)
 
 
 def _put_variants(problem: HtnProblem, variants: Mapping[str, list[Action]]) -> HtnProblem:
@@ -85,26 +89,26 @@ def _put_variants(problem: HtnProblem, variants: Mapping[str, list[Action]]) -> 
 
 
 def fix_durations_of(problem: HtnProblem, plan: Plan) -> tuple[HtnProblem, Plan]:
-    """Return `problem` with the durations that the steps of `plan` have where effects depend on them, and its plan."""
+    """Return `problem` with the durations that the steps of `plan` have where effects depend on them, and its plan.
+
+    The plan has times.
+    """
     actions, tree = problem.classical.domain.actions, plan.tree
     known = {name for name, action in actions.items() if effects_depend_on_choice(action)}
-    if not plan.times or not known.intersection(step.action for step in plan.steps):
+    if not known.intersection(step.action for step in plan.steps):
         return problem, plan
-    lengths: dict[str, list[Number]] = {name: [] for name in known}
-    names = [step.action for step in plan.steps]
-    for place, (step, when) in enumerate(zip(plan.steps, plan.times, strict=True)):
-        if step.action in known:
-            own = lengths[step.action]
-            if when.duration not in own:
-                own.append(when.duration)
-            names[place] = f"{step.action} {own.index(when.duration)}"
+    pairs = [*zip(plan.steps, plan.times, strict=True)]
+    lengths = {
+        name: list(dict.fromkeys([when.duration for step, when in pairs if step.action == name])) for name in known
+    }
     variants = {
-        name: [
-            replace(fix_duration(replace(actions[name], duration=seconds)), name=f"{name} {number}")
-            for number, seconds in enumerate(own)
-        ]
+        name: number_variants(name, [fix_duration(replace(actions[name], duration=each)) for each in own])
         for name, own in lengths.items()
     }
+    names = [
+        variants[step.action][lengths[step.action].index(when.duration)].name if step.action in known else step.action
+        for step, when in pairs
+    ]
     steps = tuple([replace(step, action=name) for step, name in zip(plan.steps, names, strict=True)])
     fixed = _put_variants(problem, variants)
     if isinstance(tree, Decomposition):

@@ -43,7 +43,7 @@ from planner.plan import Plan, Result, Status, Step, StepTime, StoppedBy, exact_
 from planner.scheduling.epoch_order import order_by_epochs
 from planner.scheduling.happening_schedule import EVENT, Moment, find_times
 from planner.scheduling.waiting import wait_in_turn
-from planner.semantics.durations import SEPARATION, effects_depend_on_choice, least_term
+from planner.semantics.durations import SEPARATION, has_chosen_durations, least_term
 from planner.semantics.snap_actions import SnapProblem, make_snap_problem
 from planner.task.ground_task import INFINITY
 from planner.validation.timed_replay import TimedReplay, in_turn
@@ -86,7 +86,7 @@ def as_plain_plans(problem: HtnProblem, plan: Plan) -> Iterator[Plan]:
 
     Steps without times are taken one after another.
     """
-    if plan.times and any(map(effects_depend_on_choice, problem.classical.domain.actions.values())):
+    if plan.times and has_chosen_durations(problem.classical.domain):
         from htn.compilations.duration_choices import fix_durations_of
 
         problem, plan = fix_durations_of(problem, plan)
@@ -137,7 +137,7 @@ def plan_in_time(problem: HtnProblem, options: SolveOptions, answer: Solve) -> R
 def _plan_sequences(problem: HtnProblem, options: SolveOptions, answer: Solve) -> Result:
     """Solve `problem`, which is in time without wishes, budgets and constraints."""
     check = partial(check_times, problem)
-    if any(map(effects_depend_on_choice, problem.classical.domain.actions.values())):
+    if has_chosen_durations(problem.classical.domain):
         from htn.compilations.duration_choices import plan_with_chosen_durations
 
         def solve_fixed(fixed: HtnProblem, given: SolveOptions) -> Result:
@@ -223,7 +223,7 @@ def _are_all_plans(problem: HtnProblem) -> bool:
         return True
     if classical.timed or not has_known_durations(classical.domain):
         return False
-    return _is_in_turn(problem) and not any(map(effects_depend_on_choice, classical.domain.actions.values()))
+    return _is_in_turn(problem) and not has_chosen_durations(classical.domain)
 
 
 def _is_in_turn(problem: HtnProblem) -> bool:

@@ -37,6 +37,8 @@ MOST_AMOUNTS: Final = 6
 
 NOT_ALL: Final = "effects depend on durations that a plan chooses, and only some of these were tried"
 """Why there may be other plans than those that were found."""
+SOME_DURATIONS: Final = Claim(plans=False, bounds=False, unsolvable=False, doubt=NOT_ALL)
+"""What a problem with fixed durations says of its source: nothing but that its plans may be plans."""
 
 
 def choose_durations(problem: Problem) -> Compiled | None:
@@ -44,14 +46,11 @@ def choose_durations(problem: Problem) -> Compiled | None:
     variants = find_useful_durations(problem)
     if not variants:
         return None
-    declared = {action.name: name for name, actions in variants.items() for action in actions}
 
     def lift(plan: Plan) -> Plan:
-        steps = [replace(step, action=declared.get(step.action, step.action)) for step in plan.steps]
-        return replace(plan, steps=tuple(steps), problem=problem)
+        return replace(restore_actions(plan, variants), problem=problem)
 
-    claim = Claim(plans=False, bounds=False, unsolvable=False, doubt=NOT_ALL)
-    return Compiled(fix_durations(problem, variants), lift, claim)
+    return Compiled(fix_durations(problem, variants), lift, SOME_DURATIONS)
 
 
 def find_useful_durations(problem: Problem) -> dict[str, list[Action]]:
@@ -60,13 +59,22 @@ def find_useful_durations(problem: Problem) -> dict[str, list[Action]]:
     fluents = numeric_fluents(domain)
     conditions = list(_comparisons_of(problem))
     return {
-        name: [
-            replace(variant, name=f"{name} {number}")
-            for number, variant in enumerate(_fix_usefully(action, fluents, conditions))
-        ]
+        name: number_variants(name, _fix_usefully(action, fluents, conditions))
         for name, action in domain.actions.items()
         if effects_depend_on_choice(action)
     }
+
+
+def number_variants(name: str, actions: Iterable[Action]) -> list[Action]:
+    """Return the variants `actions` of the action `name` with names of their own."""
+    return [replace(action, name=f"{name} {number}") for number, action in enumerate(actions)]
+
+
+def restore_actions(plan: Plan, variants: Mapping[str, list[Action]]) -> Plan:
+    """Return `plan` with the actions that its steps are `variants` of."""
+    declared = {action.name: name for name, actions in variants.items() for action in actions}
+    steps = [replace(step, action=declared.get(step.action, step.action)) for step in plan.steps]
+    return replace(plan, steps=tuple(steps))
 
 
 def fix_durations(problem: Problem, variants: Mapping[str, list[Action]]) -> Problem:

@@ -44,7 +44,7 @@ from planner.model.problem import Problem
 from planner.plan import Step
 from planner.search.temporal_prices import Tariff, make_values, may_gain, price_effects
 from planner.semantics.condition_solver import Universe
-from planner.semantics.durations import SEPARATION, duration_of, effects_depend_on_choice
+from planner.semantics.durations import SEPARATION, duration_of, has_chosen_durations
 from planner.semantics.numeric_state import Values
 from planner.semantics.simulation import bind_parameters
 from planner.semantics.snap_actions import SnapProblem
@@ -175,7 +175,7 @@ def work_out_rules(
     """
     if problem.domain.axioms:
         return None
-    if any(effects_depend_on_choice(action) for action in problem.domain.actions.values()):
+    if has_chosen_durations(problem.domain):
         return None
     if tariff is not None and may_gain(tariff, snap):
         return None

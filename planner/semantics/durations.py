@@ -13,7 +13,7 @@ from planner.errors import PlanError
 from planner.lightweight import Final, dataclass
 from planner.model.actions import DURATION, Action, DurationRange
 from planner.model.arithmetic import Exact, as_number
-from planner.model.domain import numeric_effects
+from planner.model.domain import DomainModel, numeric_effects
 from planner.model.formulas import Arithmetic, Atom, Expression, Number, functions_in, substitute_expression
 from planner.model.problem import Problem
 from planner.plan import Step
@@ -86,6 +86,11 @@ def effects_depend_on_choice(action: Action) -> bool:
     return isinstance(action.duration, DurationRange) and any(
         DURATION in functions_in(effect.value) for effect in numeric_effects(action)
     )
+
+
+def has_chosen_durations(domain: DomainModel) -> bool:
+    """Return whether effects of some action depend on its duration, which a plan chooses from a range."""
+    return any(map(effects_depend_on_choice, domain.actions.values()))
 
 
 def chosen_durations(problem: Problem, steps: Sequence[Step], durations: Sequence[Number]) -> dict[int, Number]:
