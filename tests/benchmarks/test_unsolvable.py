@@ -215,5 +215,6 @@ def test_the_command_writes_tasks_and_prints_tables(tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["unsolvable", str(suite), *options, "--planner", "ours-optimal"])
     assert ran.exit_code == 0, ran.output
     assert "| crossing-4 | " in ran.stdout
-    assert "| **proved** | **uniform 1** | **1** |" in ran.stdout
+    # Several searches decide this task within the same milliseconds; any of them may be named.
+    assert re.search(r"\| \*\*proved\*\* \| \*\*[a-z ]+ 1\*\* \| \*\*1\*\* \|", ran.stdout)
     assert sum(1 for _ in (tmp_path / "tasks").glob("*/problem.pddl")) == 16
