@@ -9,6 +9,7 @@ from htn.grounding import task_reachability_kernel
 from htn.search import decomposition_kernel, relaxed_operators_kernel
 from planner.jit import build_process, library
 from planner.jit.common_kernel import ENTRIES
+from planner.jit.kernel_names import COMMON
 from planner.jit.library import Call
 
 KERNELS: Final = (decomposition_kernel, relaxed_operators_kernel, task_reachability_kernel)
@@ -22,8 +23,7 @@ def load_kernels(*, build: bool = True) -> Mapping[str, Call]:
 
     Where only `htn` has none, a process starts to make it, unless nothing is to be built.
     """
-    common = [library.short_name(each.__name__) for each in library.COMMON]
-    if library.load(*common) is None:
+    if library.load(*map(library.short_name, COMMON)) is None:
         return ENTRIES
     found = library.load(*OWN)
     if found is None:

@@ -25,6 +25,7 @@ from typing import Final
 
 from planner.jit import emit
 from planner.jit.common_kernel import ENTRIES
+from planner.jit.kernel_names import COMMON
 from planner.jit.targets import Target, find_targets
 from planner.jit.trusted_files import Untrusted, make_checksum, open_code, open_folder
 
@@ -55,7 +56,7 @@ def build(told: Callable[[str], None], first: Iterable[str] = (), *, again: bool
         with open_folder(place):
             pass
         _remove_old(place)
-    early = {*map(library.short_name, [each.__name__ for each in library.COMMON]), *first}
+    early = {*map(library.short_name, COMMON), *first}
     wanted = sorted(places, key=lambda each: library.short_name(each) not in early)
     missing = [each for each in wanted if again or not is_made(places[each], library.short_name(each))]
     target = find_targets()[0]

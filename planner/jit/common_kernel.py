@@ -30,8 +30,22 @@ Reals = Annotated[_Floats, "d"]
 """An array of floating-point numbers."""
 
 F = TypeVar("F", bound=Callable[..., Any])
-ENTRIES: dict[str, Callable[..., Any]] = {}
-"""The kernels that are called from outside, by name."""
+
+
+class _Entries(dict[str, Callable[..., Any]]):
+    """Kernels by name; one that is asked for before it is known is imported from its module, where `modules` has it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.modules: dict[str, str] = {}
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        __import__(self.modules[name])
+        return self[name]
+
+
+ENTRIES: Final = _Entries()
+"""The kernels that are called from outside, by name: those of imported modules, and others as they are asked for."""
 _compiler: list[Callable[[Any], Any]] = []
 
 

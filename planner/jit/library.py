@@ -15,34 +15,15 @@ import tempfile
 from binascii import crc32
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
 from planner.errors import ForethoughtError
-from planner.heuristics import landmarks_kernel, lmcut_kernel
-from planner.heuristics.abstractions import (
-    abstract_states_kernel,
-    cartesian_refinement_kernel,
-    cost_partitioning_kernel,
-    projections_kernel,
-)
-from planner.jit import containers_kernel
 from planner.jit.common_kernel import ENTRIES
+from planner.jit.kernel_names import KERNELS, MODULES, WITHOUT_ENTRIES
 from planner.jit.targets import find_targets
 from planner.jit.trusted_files import Untrusted, open_code, open_file, open_folder
-from planner.policies import policy_mcts_kernel, value_iteration_kernel
-from planner.pruning import disambiguation_kernel, h2_kernel, simplex_kernel
-from planner.search import (
-    astar_kernel,
-    best_first_kernel,
-    best_first_width_kernel,
-    lazy_best_first_kernel,
-    mcts_kernel,
-    numeric_action_elimination_kernel,
-    timed_sequences_kernel,
-)
-from planner.task import packed_facts_kernel, state_registry_kernel
-from planner.topk import exploration_kernel
 
 Call = Callable[..., int]
 OWN: Final = "planner"
@@ -55,33 +36,9 @@ SHIPPED: Final = Path(__file__).parent / "machine_code"
 _MAKERS: Final = ("emit.py", "translate.py")
 """The modules that determine, beside the kernels, what machine code is made."""
 
-COMMON: Final = (containers_kernel, packed_facts_kernel, state_registry_kernel, landmarks_kernel)
-"""Modules with entries that prepare every search."""
-KERNELS: Final = (
-    *COMMON,
-    astar_kernel,
-    lazy_best_first_kernel,
-    best_first_width_kernel,
-    h2_kernel,
-    disambiguation_kernel,
-    simplex_kernel,
-    abstract_states_kernel,
-    projections_kernel,
-    cartesian_refinement_kernel,
-    cost_partitioning_kernel,
-    lmcut_kernel,
-    mcts_kernel,
-    value_iteration_kernel,
-    policy_mcts_kernel,
-    exploration_kernel,
-    best_first_kernel,
-    timed_sequences_kernel,
-    numeric_action_elimination_kernel,
-)
-"""The modules that declare the entries of `planner`, in the order in which their code is made."""
-
 _DESCRIPTORS: Final = Path("/proc/self/fd")
 """The folder whose files are those that this process has opened, where there is one."""
+ENTRIES.modules.update(MODULES)
 _loaded: dict[str, dict[str, Call]] = {}
 """Machine code by module of kernels."""
 _kept: list[Any] = []
@@ -100,10 +57,15 @@ class _AllEntries(Mapping[str, Call]):
         return _loaded[module][name] if _load_module(module) else ENTRIES[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(ENTRIES)
+        return iter(_names())
 
     def __len__(self) -> int:
-        return len(ENTRIES)
+        return len(_names())
+
+
+def _names() -> dict[str, str]:
+    """Return the modules of the entries of `planner` and of all imported modules."""
+    return MODULES | {name: function.__module__ for name, function in ENTRIES.items()}
 
 
 def plain(name: str) -> Call:
@@ -113,7 +75,7 @@ def plain(name: str) -> Call:
 
 def module_of(entry: str) -> str:
     """Return the name of the module that declares `entry`, without `_kernel`."""
-    return short_name(ENTRIES[entry].__module__)
+    return short_name(MODULES.get(entry) or ENTRIES[entry].__module__)
 
 
 def short_name(module: str) -> str:
@@ -141,14 +103,18 @@ def is_loaded(*modules: str) -> bool:
 
 def entry_names(package: str = OWN) -> list[str]:
     """Return the names of the entries that `package` declares, sorted."""
-    return sorted([name for name, function in ENTRIES.items() if function.__module__.startswith(f"{package}.")])
+    return sorted([name for name, module in _names().items() if package_of(module) == package])
 
 
 def all_modules() -> list[str]:
-    """Return the names of all imported modules with entries, in the order in which their code is made."""
-    order = {each.__name__: number for number, each in enumerate(KERNELS)}
-    found = {function.__module__ for function in ENTRIES.values()}
-    return sorted(found, key=lambda each: (order.get(each, len(order)), each))
+    """Return the modules of `planner` with entries, in the order in which their code is made, and others imported."""
+    return [*KERNELS, *sorted({function.__module__ for function in ENTRIES.values()} - KERNELS.keys())]
+
+
+def import_kernels() -> None:
+    """Import all modules of kernels of `planner`."""
+    for each in KERNELS:
+        import_module(each)
 
 
 def module_names(package: str = OWN) -> list[str]:
@@ -183,9 +149,11 @@ def _hash_sources(package: str) -> str:
 
 def _list_sources(package: str) -> list[Path]:
     """Return the files of the kernels of `package`, and of those of `planner`, which they may call."""
-    prefixes = (f"{OWN}.", f"{package}.")
-    modules = [each for name, each in sys.modules.items() if name.endswith("_kernel") and name.startswith(prefixes)]
-    return sorted([Path(each.__file__) for each in modules if each.__file__])
+    above = Path(__file__).parents[2]
+    own = [above / f"{name.replace('.', '/')}.py" for name in (*KERNELS, *WITHOUT_ENTRIES)]
+    modules = [each for name, each in sys.modules.items() if name.endswith("_kernel")]
+    others = [Path(each.__file__) for each in modules if each.__file__ and package_of(each.__name__) == package != OWN]
+    return sorted([*own, *others])
 
 
 def find_cache() -> Path:
@@ -272,10 +240,10 @@ def _load_module(module: str) -> bool:
         return True
     if is_switched_off():
         return False
-    names = [name for name, function in ENTRIES.items() if short_name(function.__module__) == module]
+    names = [name for name, declared in _names().items() if short_name(declared) == module]
     if not names:
         return False
-    for path in list_folders(package_of(ENTRIES[names[0]].__module__)):
+    for path in list_folders(package_of(_names()[names[0]])):
         try:
             with open_folder(path) as folder:
                 addresses = _load_file(folder, module, names)

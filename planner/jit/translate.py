@@ -70,6 +70,7 @@ def import_kernels() -> Any:
     kernels.use_compiler(numba.njit(**OPTIONS))
     from planner.jit import library
 
+    library.import_kernels()
     for each in find_packages():
         each.load()
     return library

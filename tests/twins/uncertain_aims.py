@@ -18,7 +18,7 @@ from planner.policies.policy_mcts_compiled import CompiledTrials, KernelHopes, P
 from planner.policies.process_grounding import process_of
 
 UNCERTAIN = Features(uncertain=True, decimals=True)
-PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+PLAIN = library.ENTRIES
 WAYS = ("success", "cost", "utility", "budget")
 
 

@@ -35,7 +35,7 @@ from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY, Task
 from planner.task.packed_task_compiled import choose_packing
 
-PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+PLAIN = library.ENTRIES
 seeds = st.integers(0, 10**9)
 
 

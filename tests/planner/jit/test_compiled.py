@@ -46,7 +46,7 @@ from planner.task.packed_states_kernel import apply, find_applicable
 from planner.task.packed_task_compiled import WORD_BITS, choose_packing, pack_space
 from planner.task.state_registry_kernel import Registry, number_of
 
-PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+PLAIN = library.ENTRIES
 SEEDS = range(80)
 
 

@@ -22,7 +22,7 @@ from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY, State, Task, facts_of
 from planner.task.packed_states_kernel import find_applicable
 
-PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+PLAIN = library.ENTRIES
 SEEDS = range(80)
 
 

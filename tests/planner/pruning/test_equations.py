@@ -21,7 +21,7 @@ from planner.pruning.h2 import Pruning
 from planner.pruning.state_equation import Equation, disprove, find_weights, is_proof, write_equation
 from planner.search import Ending, Run, Space
 
-PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+PLAIN = library.ENTRIES
 
 
 def problem_of(written: WrittenTask, folder: Path) -> Problem:

@@ -19,7 +19,7 @@ from planner.pruning.h2 import Pruning
 from planner.pruning.state_equation import Equation, disprove, find_weights, is_odd, is_proof
 from planner.task.ground_task import INFINITY, Task
 
-PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+PLAIN = library.ENTRIES
 seeds = st.integers(0, 10**9)
 
 

@@ -18,7 +18,7 @@ from planner.search.task_compiled import Board
 from planner.task.finite_domain import translate_task
 from planner.task.ground_task import Task
 
-PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+PLAIN = library.ENTRIES
 OFTEN = 100
 """Steps of inner loops after which kernels pause: they go on where they were."""
 

@@ -19,7 +19,7 @@ from planner.search.astar_compiled import CompiledAstar
 from planner.search.task_compiled import Board
 from planner.task.ground_task import INFINITY, Task
 
-PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+PLAIN = library.ENTRIES
 seeds = st.integers(0, 10**9)
 
 

@@ -21,7 +21,7 @@ from planner.search.task_compiled import Board
 from planner.task.ground_task import Task, bits, facts_of
 
 SEEDS = range(120)
-PLAIN = {name: library.plain(name) for name in library.ENTRIES}
+PLAIN = library.ENTRIES
 
 
 def wandering(seed: int, **features) -> tuple[Task, list[int]] | None:
