@@ -30,7 +30,7 @@ else:
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from dataclasses import Field, dataclass, field, replace
 else:
 
@@ -62,8 +62,8 @@ else:
 
     def replace(record: Any, /, **changes: Any) -> Any:
         """Return a copy of `record` with other values for the fields in `changes`."""
-        kept = {name: getattr(record, name) for name in record.__match_args__ if name not in changes}
-        return record.__class__(**kept, **changes)
+        names = record.__match_args__
+        return record.__class__(**{**dict(zip(names, _getter_of(names)(record), strict=True)), **changes})
 
 
 class _Late:
@@ -164,7 +164,12 @@ def _make_standard_class(cls: type, fields: dict[str, Any]) -> Any:
     return dataclasses.make_dataclass(cls.__name__, [(name, types[name], described(fields[name])) for name in fields])
 
 
-def _make_getter(names: list[str]) -> Callable[[Any], Any]:
+@functools.cache
+def _getter_of(names: tuple[str, ...]) -> Callable[[Any], Any]:
+    return _make_getter(names)
+
+
+def _make_getter(names: Sequence[str]) -> Callable[[Any], Any]:
     """Return a function from an instance to the tuple of its `names`."""
     if len(names) > 1:
         return operator.attrgetter(*names)

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
+from itertools import chain, islice
 from numbers import Real
 
 from planner.errors import InputError
@@ -183,11 +184,16 @@ def never() -> None:
 
 
 def check_regularly(items: Iterable[T], check: Callable[[], None]) -> Iterator[T]:
-    """Yield `items`, and call `check` before every 256th, which raises when a limit is reached."""
-    for number, item in enumerate(items):
-        if not number & 255:
-            check()
-        yield item
+    """Return an iterator over `items` that calls `check` before every 256th, which raises when a limit is reached."""
+    return chain.from_iterable(_cut(iter(items), check))
+
+
+def _cut(items: Iterator[T], check: Callable[[], None]) -> Iterator[Iterable[T]]:
+    """Yield runs of `items`; those after the first of each 256 pass without a step of Python."""
+    for first in items:
+        check()
+        yield (first,)
+        yield islice(items, 255)
 
 
 _in_force: Final[ContextVar[Callable[[], None]]] = ContextVar("looks at the limits in force", default=never)

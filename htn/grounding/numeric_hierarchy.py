@@ -149,6 +149,4 @@ class NumericInstances:
 
     def _effects_of(self, instance: int, scaling: Scaling, numbers: Numbering) -> tuple[NumericEffects, ...]:
         own = self._changes.get(instance, {}).items()
-        return group_effects(
-            (scaling.effect(*self.meaning.effects[fact]), [*map(numbers, found)]) for fact, found in own
-        )
+        return group_effects((scaling.effect(fact), [*map(numbers, found)]) for fact, found in own)

@@ -17,7 +17,7 @@ from planner.errors import PlanError, UnsupportedError
 from planner.grounding.ground import ground
 from planner.grounding.ground_numeric import ground_numeric
 from planner.grounding.temporal_relevance import keep_relevant_steps
-from planner.lightweight import dataclass, replace
+from planner.lightweight import dataclass, field, replace
 from planner.limits import Limits, enforce, under_limits
 from planner.model.actions import Action, DurationRange, Moment
 from planner.model.domain import DomainModel, Predicate, numeric_fluents, written_predicates
@@ -46,6 +46,9 @@ from planner.semantics.numeric_state import Values
 from planner.semantics.snap_actions import SnapProblem, duration_fluent, greatest_fluent
 from planner.task.numeric_task import NumericTask
 from planner.task.temporal_task import ENDING, FOREVER, INSTANT, Lapse, TemporalTask
+
+Row = tuple[str, ...]
+"""The name of an action and its arguments."""
 
 
 def ground_temporal(problem: Problem, snap: SnapProblem, limits: Limits) -> TemporalTask:
@@ -236,17 +239,22 @@ class _Pairing:
     snap: SnapProblem
     source: NumericTask
     values: Values
+    places: dict[Atom, int] = field(init=False)
+    """The numbers of the variables, by their fluents."""
+
+    def __post_init__(self) -> None:
+        self.places = {each.fluent: place for place, each in enumerate(self.source.variables)}
 
     def task(self) -> TemporalTask:
         task = self.source.task
         roles = {moments.start: name for name, moments in self.snap.actions.items()}
-        numbers: dict[Step, list[int]] = {}
+        numbers: dict[Row, list[int]] = {}
         for number, action in enumerate(under_limits(task.actions)):
-            numbers.setdefault(replace(action.step, cost=0), []).append(number)
+            numbers.setdefault((action.step.action, *action.step.arguments), []).append(number)
         facts = {fact: number for number, fact in enumerate(task.facts)}
         lapses: list[Lapse] = []
         begins: list[int] = []
-        known: dict[Step, int] = {}
+        known: dict[Row, int] = {}
         deadlines = hard_deadlines(self.problem)
         seconds: list[Number] = [SEPARATION, *[each.time for each in self.problem.timed], *[x.by for x in deadlines]]
         met = {meeting(place) for place in range(len(deadlines))}
@@ -259,10 +267,11 @@ class _Pairing:
             if not self.snap.actions[name].end:
                 begins.append(INSTANT)
                 continue
-            step = Step(name, action.step.arguments)
-            if step not in known:
+            row = (name, *action.step.arguments)
+            if row not in known:
+                step = Step(name, action.step.arguments)
                 lapse = self._find_lapse(step, numbers, facts)
-                known[step] = len(lapses)
+                known[row] = len(lapses)
                 if lapse.variable is None and lapse.ends:
                     found = self._find_range(step)
                     if found is None:
@@ -271,7 +280,7 @@ class _Pairing:
                         ranges[len(lapses)] = found
                         seconds += [found.low] if found.high is None else [found.low, found.high]
                 lapses.append(lapse)
-            begins.append(known[step] if lapses[known[step]].ends else ENDING)
+            begins.append(known[row] if lapses[known[row]].ends else ENDING)
         resolution = lcm(*[Fraction(number).denominator for number in set(seconds)])
         _refuse_far_times(seconds, resolution)
         lapses = [
@@ -281,21 +290,21 @@ class _Pairing:
             for place, lapse in enumerate(under_limits(lapses))
         ]
         events = [
-            Lapse(tuple(numbers.get(Step(name), ())), ticks=int(effect.time * resolution))
+            Lapse(tuple(numbers.get((name,), ())), ticks=int(effect.time * resolution))
             for name, effect in zip(self.snap.events, self.problem.timed, strict=True)
         ]
         events += [
-            Lapse(tuple(numbers.get(Step(closing(place)), ())), ticks=int(due.by * resolution))
+            Lapse(tuple(numbers.get((closing(place),), ())), ticks=int(due.by * resolution))
             for place, due in enumerate(deadlines)
         ]
         return TemporalTask(self.source, (*lapses, *events), tuple(begins), len(lapses), resolution)
 
-    def _find_lapse(self, step: Step, numbers: dict[Step, list[int]], facts: Mapping[Atom | Not, int]) -> Lapse:
+    def _find_lapse(self, step: Step, numbers: dict[Row, list[int]], facts: Mapping[Atom | Not, int]) -> Lapse:
         """Return the lapse of `step`, still without ticks."""
         moments = self.snap.actions[step.action]
-        ends = tuple(numbers.get(Step(moments.end, step.arguments), ()))
+        ends = tuple(numbers.get((moments.end, *step.arguments), ()))
         runs = facts.get(Atom(running(step.action), step.arguments), -1)
-        lasting = numbers.get(Step(moments.lasting, step.arguments), []) if moments.lasting else []
+        lasting = numbers.get((moments.lasting, *step.arguments), []) if moments.lasting else []
         if moments.lasting and not lasting:
             ends = ()
         conditions = [self.source.task.actions[number].precondition for number in lasting]
@@ -305,14 +314,13 @@ class _Pairing:
         fluent = duration_fluent(action, step.arguments, numeric_fluents(self.problem.domain))
         if fluent is None:
             return Lapse(ends, invariants, running=runs)
-        fluents = [each.fluent for each in self.source.variables]
-        place = fluents.index(fluent)
+        place = self.places[fluent]
         lapse = Lapse(ends, invariants, variable=place, divisor=self.source.variables[place].scale, running=runs)
         if not isinstance(action.duration, DurationRange):
             return lapse
         if action.duration.high is None:
             return replace(lapse, slack=FOREVER)
-        place = fluents.index(greatest_fluent(fluent))
+        place = self.places[greatest_fluent(fluent)]
         return replace(lapse, greatest=place, greatest_divisor=self.source.variables[place].scale)
 
     def _find_range(self, step: Step) -> Lasting | None:
@@ -328,7 +336,7 @@ class _Pairing:
 
 def _refuse_far_times(seconds: Iterable[Number], resolution: int) -> None:
     """Raise `UnsupportedError` for a time of so many ticks that two of them could not be told from `FOREVER`."""
-    far = next((each for each in seconds if abs(Fraction(each)) * resolution * 2 >= FOREVER), None)
+    far = next((each for each in dict.fromkeys(seconds) if abs(Fraction(each)) * resolution * 2 >= FOREVER), None)
     if far is not None:
         least = FOREVER // (2 * resolution)
         raise UnsupportedError(f"the time {far} s, beyond {least} s", "count from a later beginning")

@@ -54,6 +54,7 @@ class NumericMeaning:
         self._negated: set[int] = set()
         self._reads: dict[int, list[Key]] = {}
         self._bounds: dict[object, int] = {}
+        self._kept: dict[tuple[int, ...], list[int]] = {}
         self.metric: dict[Key, Fraction] = {}
         self.is_priced = True
         self.guarded: set[Key] = set()
@@ -258,7 +259,7 @@ class NumericMeaning:
     def _price(self, action: RawAction, share: Fraction, weights: Mapping[Key, Fraction]) -> Number | None:
         """Return what `action` adds to the metric; None where that depends on the state."""
         total = share * exact_value(action.cost)
-        for part in parts_of([action]):
+        for part in _parts(action):
             for fact in part.adds:
                 key, additive, form = self.effects.get(fact, (("", ()), True, ZERO))
                 if key in weights:
@@ -269,9 +270,11 @@ class NumericMeaning:
 
     def _join_effects(self, action: RawAction, guards: Guards) -> bool:
         """Require that the effects of `action` respect bounds and agree; return whether it is ever applicable."""
+        if not action.effects and self.effects.keys().isdisjoint(action.adds):
+            return True
         self._guard(action)
         own: dict[Key, list[tuple[int, list[int]]]] = {}
-        for part in parts_of([action]):
+        for part in _parts(action):
             for fact in part.adds:
                 if fact in self.effects:
                     condition = [] if part is action else part.condition
@@ -280,12 +283,17 @@ class NumericMeaning:
             if not all(guards.forbid(action, both) for both in self._find_conflicts(facts)):
                 return False
             if not any(condition for _, condition in facts):
-                result = self._sum_effects(key, list(dict.fromkeys([fact for fact, _ in facts])))
                 if action.action.name in self._outcomes:
                     self._note_bounds(key)
                 else:
-                    action.condition += [~fact for fact in self._require_bounds(key, result)]
+                    action.condition += self._keep_bounds(key, tuple(dict.fromkeys([fact for fact, _ in facts])))
         return True
+
+    def _keep_bounds(self, key: Key, facts: tuple[int, ...]) -> list[int]:
+        """Return what must hold so that the effects `facts` leave a fluent within its bounds; worked out once."""
+        if facts not in self._kept:
+            self._kept[facts] = [~fact for fact in self._require_bounds(key, self._sum_effects(key, facts))]
+        return self._kept[facts]
 
     def _find_conflicts(self, facts: list[tuple[int, list[int]]]) -> Iterator[list[int]]:
         """Yield the conditions under which two effects on one fluent, with conditions each, exclude each other."""
@@ -302,7 +310,7 @@ class NumericMeaning:
         first, second = self._effect_of(one), self._effect_of(other)
         return first == second and first.operator == ":="
 
-    def _sum_effects(self, key: Key, facts: list[int]) -> LinearForm:
+    def _sum_effects(self, key: Key, facts: Sequence[int]) -> LinearForm:
         """Return the value of a fluent after effects that always happen."""
         _, additive, result = self.effects[facts[0]]
         if not additive:
@@ -407,3 +415,8 @@ class NumericMeaning:
 def _keeps(key: Key, result: LinearForm, sign: int) -> bool:
     """Return whether a fluent that becomes `result` never moves towards its lower bound, or its upper one for -1."""
     return result.weights == {key: 1} and sign * result.constant >= 0
+
+
+def _parts(action: RawAction) -> tuple[RawAction | RawEffect, ...]:
+    """Return `action` and its conditional effects."""
+    return action, *action.effects

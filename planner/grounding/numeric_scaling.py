@@ -47,7 +47,7 @@ def make_numeric_task(task: Task, meaning: NumericMeaning, *, whole: bool = Fals
         meaning.values = {**dict.fromkeys(written, 0), **meaning.values}
     scaling = Scaling(meaning, [*keys], [meaning.effects[source] for source in changes.values()])
     plain, actions, renumber = _drop_facts(task, changes)
-    effects = [_effects_of(each, changes, meaning, scaling, renumber) for each in under_limits(actions)]
+    effects = [_effects_of(each, changes, scaling, renumber) for each in under_limits(actions)]
     made = scaling.make_task(plain, {renumber[fact]: source for fact, source in forms.items()}, effects)
     variables = {key: number for number, key in enumerate(scaling.keys)}
     metric = [(variables[key], weight / scaling.scale(key)) for key, weight in meaning.metric.items()]
@@ -66,12 +66,13 @@ def _drop_facts(task: Task, dropped: Collection[int]) -> tuple[Task, Sequence[Gr
         return ConditionalEffect(new(source.condition), new(source.adds), new(source.deletes))
 
     actions = [
-        replace(
-            each,
-            precondition=new(each.precondition),
-            adds=new(each.adds),
-            deletes=new(each.deletes),
-            conditional=tuple([made for made in map(effect, each.conditional) if made.adds or made.deletes]),
+        GroundAction(
+            each.step,
+            new(each.precondition),
+            new(each.adds),
+            new(each.deletes),
+            tuple([made for made in map(effect, each.conditional) if made.adds or made.deletes]),
+            each.cost,
         )
         for each in under_limits(task.actions)
     ]
@@ -102,11 +103,12 @@ def _drop_facts(task: Task, dropped: Collection[int]) -> tuple[Task, Sequence[Gr
 def _effects_of(
     action: GroundAction,
     changes: Mapping[int, int],
-    meaning: NumericMeaning,
     scaling: Scaling,
     renumber: Mapping[int, int],
 ) -> tuple[NumericEffects, ...]:
     """Return the numeric effects of `action`; the same effect under several conditions happens once."""
+    if not action.conditional and changes.keys().isdisjoint(action.adds):
+        return ()
     own: dict[int, list[tuple[int, ...]]] = {}
     for fact in action.adds:
         if fact in changes:
@@ -115,7 +117,7 @@ def _effects_of(
         for fact in effect.adds:
             if fact in changes:
                 own.setdefault(fact, []).append(tuple([renumber[each] for each in effect.condition]))
-    return group_effects((scaling.effect(*meaning.effects[changes[fact]]), found) for fact, found in own.items())
+    return group_effects((scaling.effect(changes[fact]), found) for fact, found in own.items())
 
 
 def group_effects(
@@ -137,6 +139,7 @@ class Scaling:
     ) -> None:
         self.keys = keys
         self._meaning = meaning
+        self._effects: dict[int, LinearEffect | None] = {}
         self._number = {key: number for number, key in enumerate(keys)}
         self._values = meaning.values
         self._scales = {key: Fraction(meaning.values[key]).denominator for key in keys}
@@ -203,8 +206,13 @@ class Scaling:
         terms = tuple(sorted((variable, weight // divisor) for variable, weight in whole.items()))
         return LinearCondition(fact, terms, constant // divisor)
 
-    def effect(self, key: Key, additive: bool, form: LinearForm) -> LinearEffect | None:
-        """Return the effect on a fluent; None where no condition or effect reads it."""
+    def effect(self, source: int) -> LinearEffect | None:
+        """Return the numeric effect of a fact of the meaning; None where no condition or effect reads its fluent."""
+        if source not in self._effects:
+            self._effects[source] = self._make_effect(*self._meaning.effects[source])
+        return self._effects[source]
+
+    def _make_effect(self, key: Key, additive: bool, form: LinearForm) -> LinearEffect | None:
         if key not in self._number:
             return None
         scale = self._scales[key]
