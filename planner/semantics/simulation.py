@@ -254,11 +254,19 @@ class Rules:
         return ""
 
 
+def rules_of(problem: Problem) -> Rules:
+    """Return the rules of `problem`; its domain keeps those that were asked for last. Raises what `Rules` raises."""
+    known: Rules | None = problem.domain.memo.get(Rules)
+    if known is None or known.problem is not problem:
+        known = problem.domain.memo[Rules] = Rules(problem)
+    return known
+
+
 class Simulation:
     """A state that steps are applied to, beginning with the initial state of the problem and what ran before it."""
 
     def __init__(self, problem: Problem) -> None:
-        self.rules = Rules(problem)
+        self.rules = rules_of(problem)
         self.world = World(State(problem.initial, Values.of(problem)), self.rules.axioms)
         self.history = State(action for action in problem.ran if action.predicate in self.rules.remembered)
 

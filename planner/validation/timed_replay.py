@@ -111,6 +111,10 @@ class TimedReplay:
         found = self._judge(claimed)
         return found if found.valid else replace(found, reason=name_as_declared(found.reason, self.problem))
 
+    def price_replayed(self) -> Plan | None:
+        """Replay the plan and return it with what it costs; None where its happenings cannot be replayed."""
+        return self.price() if self._find_misfit() is None and self._replay() is None else None
+
     def _judge(self, claimed: Number | None) -> Verdict:
         for check in (self._find_misfit, self._replay):
             fault = check()
@@ -373,9 +377,11 @@ class TimedReplay:
 
 
 def price_plan(plan: Plan) -> Plan:
-    """Return a plan in time with the costs that its problem says; an invalid plan stays as it is."""
-    replay = TimedReplay(plan.problem, plan.steps, plan.times)
-    return replay.price() if replay.judge(None).valid else plan
+    """Return a plan in time with the costs that its problem says; one that cannot be replayed stays as it is.
+
+    Whether the plan is valid is not judged.
+    """
+    return TimedReplay(plan.problem, plan.steps, plan.times).price_replayed() or plan
 
 
 def make_timed_plan(steps: Sequence[Step], times: Sequence[StepTime | None], problem: Problem, place: Location) -> Plan:
