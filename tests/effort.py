@@ -41,6 +41,7 @@ HEAVY = frozenset(
         "tests/executor/workers/test_outages.py",
         "tests/executor/workers/test_shared_limits.py",
         "tests/executor/workers/test_worker_command.py",
+        "tests/htn/test_counted_looks.py",
         "tests/htn/test_purpose_lint.py",
         "tests/oracles/test_engines_child.py",
         "tests/oracles/test_engines_foreign.py",

@@ -1,68 +1,16 @@
-"""Every stage of planning looks at its limits after a bounded count of work, and what was known is returned.
-
-Work is counted in lines of Python that run; a limit object counts those between two looks. Lines of kernels are left
-out: machine code counts its own work, and gives up control after so much of it.
-"""
+"""Every stage of planning looks at its limits after a bounded count of work, and what was known is returned."""
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pytest
+from counted_looks import MOST_LINES, CountedLooks, solve_counted
 
-import planner
-from planner import Domain, solve, validate
+from planner import Domain, validate
 from planner.limits import LimitReached, Limits, enforce, look, under_limits
 from planner.model import Problem
 from planner.plan import Result, StoppedBy
-
-MOST_LINES = 150_000
-"""Lines between two looks: some 20 ms."""
-ALL_LINES = 12_000_000
-"""Lines after which the limit is reached."""
-FOLDER = str(Path(str(planner.__file__)).parent)
-
-
-class CountedLooks:
-    """Counts lines of code in `planner`, in all and by module, between two looks at limits."""
-
-    def __init__(self) -> None:
-        self.lines: Counter[str] = Counter()
-        self.total = 0
-        self.worst = 0
-        self.where: Counter[str] = Counter()
-        self.by_module: Counter[str] = Counter()
-        self.looks = 0
-
-    def check(self) -> None:
-        """Note a look; raise `LimitReached` once all lines are used up."""
-        self.looks += 1
-        passed = self.lines.total()
-        self.total += passed
-        if passed > self.worst:
-            self.worst, self.where = passed, self.lines.copy()
-        for name, lines in self.lines.items():
-            self.by_module[name] = max(self.by_module[name], lines)
-        self.lines.clear()
-        if self.total > ALL_LINES:
-            raise LimitReached(StoppedBy.CANCELLED)
-
-    def trace(self, frame: Any, *_: Any) -> Any:
-        """Trace the lines of a function of the planner."""
-        path = frame.f_code.co_filename
-        if not path.startswith(FOLDER) or path.endswith(("_kernel.py", "planner/limits.py")):
-            return None
-        name, lines = path[len(FOLDER) + 1 : -3], self.lines
-
-        def count(*_: Any) -> Any:
-            lines[name] += 1
-            return count
-
-        return count
 
 
 def depots(*, wide: bool = False, numbers: bool = False, time: bool = False, rules: bool = False) -> Problem:
@@ -170,16 +118,7 @@ STAGES = {
 @cache
 def run(kind: str) -> tuple[CountedLooks, Result]:
     """Solve the problem of this kind while looks are counted."""
-    problem, counted = depots(**KINDS[kind]), CountedLooks()
-    check = Limits.check
-    Limits.check = lambda _: counted.check()  # type: ignore[method-assign]
-    sys.settrace(counted.trace)
-    try:
-        result = solve(problem, time_limit=None)
-    finally:
-        sys.settrace(None)
-        Limits.check = check  # type: ignore[method-assign]
-    return counted, result
+    return solve_counted(depots(**KINDS[kind]))
 
 
 @pytest.mark.parametrize(("kind", "stage"), [(kind, stage) for kind, stages in STAGES.items() for stage in stages])
