@@ -114,7 +114,7 @@ def _load(domain: str, problem: str | None, stdin: _Stdin) -> AnyProblem:
 
 def _read_state(given: str, stdin: _Stdin) -> str:
     """Return the facts that are given as text, in a file or on stdin."""
-    if given != STDIN and "(" not in given and PATH.search(given) and not is_file(given):
+    if given != STDIN and not {"(", "="} & {*given} and PATH.search(given) and not is_file(given):
         raise InputError(f"there is no file {given[:60]!r}, and a state has facts such as at(r2, hall)")
     return stdin.read_text(given)
 

@@ -18,6 +18,7 @@ from planner.model import Atom, Literal, Not, Problem
 from planner.partial_order.number_order import Condition, NumberOrder
 from planner.partial_order.read_write_sets import Access, Patterns, find_accesses
 from planner.plan import Plan, Step
+from planner.problem_kinds import check_classical
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -49,8 +50,10 @@ class CausalLink:
 def causal_links(problem: Problem, plan: Plan) -> tuple[CausalLink, ...]:
     """Return the causal links of `plan` by consumer; a read of a derived fact is one of its base facts.
 
-    A condition on all objects is linked only to facts that the plan may change. Raises `PlanError` for an invalid plan.
+    A condition on all objects is linked only to facts that the plan may change. Raises `PlanError` for an invalid plan,
+    and `InputError` for a problem of tasks.
     """
+    check_classical(problem, "causal_links", "give its classical part, problem.classical, or ask for partial_order")
     problem = for_steps(problem, plan.steps)
     return find_links(find_accesses(problem, plan), problem.ran)
 

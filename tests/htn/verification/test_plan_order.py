@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.random_hierarchies import random_htn
 from htn.language.declare import Methods
 from htn.verification.plan_verification import Sweep
-from planner import Domain, Plan, PlanError, Step, partial_order, schedule, solve, validate
+from planner import Domain, InputError, Plan, PlanError, Step, causal_links, partial_order, schedule, solve, validate
 from planner.lightweight import replace
 from planner.plan import StepTime
 
@@ -54,6 +54,8 @@ def test_a_plan_without_a_decomposition_has_no_order():
     problem = declare().problem(initial=["open"], tasks=["enter"])
     with pytest.raises(PlanError, match="no decomposition"):
         partial_order(problem, Plan((Step("pass"),), problem))
+    with pytest.raises(InputError, match="causal_links takes classical problems"):
+        causal_links(problem, Plan((Step("pass"),), problem))
 
 
 @settings(max_examples=examples(60))

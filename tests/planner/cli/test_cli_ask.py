@@ -181,3 +181,16 @@ def test_a_goal_that_holds_needs_no_first_step(ask):
     code, out, err = ask("d.pddl", "p.pddl", "first-steps", "--state", "(on desk)")
     assert (code, out) == (Exit.OK, "")
     assert "the goal holds already" in err
+
+
+def test_numbers_of_a_state_are_no_file(tmp_path, monkeypatch, capsys):
+    domain = """(define (domain Taps) (:requirements :numeric-fluents) (:predicates (open)) (:functions (level))
+      (:action Shut :parameters () :precondition (<= (level) 29.5) :effect (open)))"""
+    problem = """(define (problem one) (:domain Taps) (:init (= (level) 30)) (:goal (open)))"""
+    (tmp_path / "d.pddl").write_text(domain, encoding="utf-8")
+    (tmp_path / "p.pddl").write_text(problem, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    for state, expected in (("level = 29.5", "(Shut)\n"), ("level = 29.75", "")):
+        with pytest.raises(SystemExit):
+            main(["ask", "d.pddl", "p.pddl", "applicable", "--state", state])
+        assert capsys.readouterr().out == expected
