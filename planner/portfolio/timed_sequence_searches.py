@@ -27,6 +27,11 @@ RESTART: Final = 1_000
 OTHER_END: Final = 200
 """Evaluations of a search for another end of the best plan without a better one, and so many more for each step."""
 OTHER_END_STEP: Final = 5
+GREED: Final = 3
+"""Longest steps that each step to come counts in searches for a first plan.
+
+Of 1, 2, 3, 5, 10 and infinity, measured on 34 tasks of the competitions (2026-12-01), 2 and 3 evaluate fewest states.
+"""
 PACES: Final = (1.0, 0.5, 2.0, 0.25, 4.0)
 """How much steps to come count, by what they take on average in the best plan."""
 DISTURBED: Final = 3
@@ -37,7 +42,7 @@ DISTURBED: Final = 3
 class TimedSequenceSearches:
     """Searches in `shared` that take turns; `take` is told the happenings of each plan and returns the new limit.
 
-    `bound` is the tick by which no plan ends, as far as is known. The best plan so far is `best()`.
+    The best plan so far is `best()`.
     """
 
     shared: SequenceSpace
@@ -47,7 +52,6 @@ class TimedSequenceSearches:
     best: Callable[[], Plan | None]
     limit: Callable[[], int]
     run: Run
-    bound: int
     random: Random
     _numbers: dict[Step, list[int]] = field(default_factory=dict)
 
@@ -57,8 +61,8 @@ class TimedSequenceSearches:
         for number, action in enumerate(task.source.task.actions):
             if task.begins[number] != ENDING:
                 self._numbers.setdefault(replace(action.step, cost=0), []).append(number)
-        pace = max(1, min(self.bound, 1 << 40))
-        average = self._average_ticks()
+        longest, average = self._measure_steps()
+        pace = GREED * longest
         rounds = 0
         while self.best() is None:
             step = average // COST // (1 if rounds % 2 == 0 else 10)
@@ -74,10 +78,11 @@ class TimedSequenceSearches:
             else:
                 yield from self._restart(plan)
 
-    def _average_ticks(self) -> int:
+    def _measure_steps(self) -> tuple[int, int]:
+        """Return the ticks of the longest step, and of steps on average."""
         task = self.shared.task
         ticks = [lapse.ticks for lapse in task.lapses[: task.events] if lapse.variable is None]
-        return max(1, sum(ticks) // len(ticks)) if ticks else 1
+        return max(1, *ticks, 1), max(1, sum(ticks) // max(1, len(ticks)))
 
     def _restart(self, plan: Plan) -> Iterator[None]:
         pace, step = self._choose_weights(plan)
@@ -89,7 +94,7 @@ class TimedSequenceSearches:
         """Return what a step to come counts, and what relaxed plans let it count."""
         ticks = int((plan.makespan or 0) * self.shared.task.resolution)
         pace = int(self.random.choice(PACES) * ticks / max(1, len(plan.steps)) / COST)
-        step = int(self.random.choice((1.0, 0.3, 0.1, 0.02, 0.0)) * self._average_ticks() / COST)
+        step = int(self.random.choice((1.0, 0.3, 0.1, 0.02, 0.0)) * self._measure_steps()[1] / COST)
         return max(1, pace), step
 
     def _search_other_end(self, plan: Plan) -> Iterator[None]:

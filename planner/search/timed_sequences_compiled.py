@@ -26,6 +26,8 @@ from planner.task.temporal_task import ENDING, TemporalTask
 
 WORK: Final = 2_000_000
 """Steps of inner loops between two pauses: some milliseconds."""
+PLAIN_WORK: Final = 20_000
+"""The same without machine code."""
 SPARE: Final = 4
 """Rows of the registry, behind its states, that a search writes to."""
 COST: Final = 4
@@ -83,10 +85,19 @@ def _pack_touched(task: TemporalTask, space: NumericSpace) -> Touched:
     terms = {each.fact: [facts + variable for variable, _ in each.terms] for each in task.source.conditions}
 
     def variables(literals: Iterable[int]) -> set[int]:
+        if not terms:
+            return {variable_of[fact] for fact in literals}
         return {variable for fact in literals for variable in terms.get(fact, [variable_of[fact]])}
 
-    read, written, added = [], [], []
+    read: list[list[int]] = []
+    written: list[list[int]] = []
+    added: list[list[int]] = []
     for action, changes in under_limits(zip(task.source.task.actions, task.source.changes, strict=True)):
+        if not (changes or action.conditional):
+            read.append(sorted(variables(action.precondition)))
+            written.append(sorted({variable_of[fact] for fact in (*action.adds, *action.deletes)}))
+            added.append([])
+            continue
         conditions = [each.condition for each in action.conditional]
         guards = [condition for each in changes for condition in each.conditions]
         effects = [each for group in changes for each in group.effects]
@@ -135,6 +146,8 @@ class TimedSequences:
         room: int = 1024,
     ) -> None:
         self._shared, self._entries, self.take = shared, entries, take
+        is_compiled = task_compiled.tier_of(entries, "timed_sequences") == "compiled"
+        self._work = WORK if is_compiled else PLAIN_WORK
         self._options = (pace, step, shared.separation)
         number = self._number = zeros(slot.HOW_MANY)
         number[slot.YOUNGEST] = int(youngest)
@@ -194,7 +207,7 @@ class TimedSequences:
         shared = self._shared
         space = shared.space
         return self._entries["search_timed_sequences"](
-            WORK,
+            self._work,
             *self._options,
             self._number,
             self._prefix,
