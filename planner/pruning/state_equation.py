@@ -51,11 +51,14 @@ def write_equation(
     if task.size > MOST:
         return None
     writer = _Writer(task, needed, possible)
+    written = BATCH
     for number, operator in enumerate(task.operators):
-        if not number % BATCH:
+        if written >= BATCH:
             yield
+            written = 0
         if operator is not None:
             writer.write_columns(number, operator)
+        written += 1 if operator is None else 1 + len(operator.changes)
         if len(writer.columns) > MOST:
             return None
     return writer.finish()
