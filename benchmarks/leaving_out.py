@@ -40,8 +40,8 @@ def disable_h2() -> None:
 
     def unlooked(self: Workplace, seconds: float | None) -> Generator[None, None, Pruned | None]:  # noqa: ARG001
         yield
-        self.pruned = Pruning(self.task, self.check, None).result()
-        return self.pruned
+        self.common.pruned = Pruning(self.task, self.check, None).result()
+        return self.common.pruned
 
     Workplace.prune_by_h2 = unlooked  # type: ignore[method-assign]
 

@@ -17,7 +17,7 @@ from itertools import chain, islice
 from numbers import Real
 
 from planner.errors import InputError
-from planner.lightweight import Any, Final, TypeVar, dataclass, field
+from planner.lightweight import Any, Final, Protocol, TypeVar, dataclass, field
 from planner.plan import Progress, StoppedBy
 
 GIB: Final = 1024**3
@@ -146,6 +146,27 @@ class Limits:
                 raise LimitReached(StoppedBy.MEMORY)
 
 
+class _Ahead(threading.local):
+    """What the clock of the search at work is ahead of that of its thread, in seconds."""
+
+    seconds = 0.0
+
+
+_ahead: Final = _Ahead()
+
+
+def work_seconds() -> float:
+    """Return the processor time of the search at work, in seconds from anywhere; it goes on in another thread."""
+    return time.thread_time() + _ahead.seconds
+
+
+def go_on_counting(seconds: float) -> float:
+    """Let `work_seconds` of this thread go on from `seconds`; return what it was at."""
+    now = time.thread_time()
+    before, _ahead.seconds = now + _ahead.seconds, seconds - now
+    return before
+
+
 class Stop(threading.Event):
     """An event that ends one piece of work: set by itself, while `outer` is set, or where `is_over` returns True."""
 
@@ -199,8 +220,13 @@ def _cut(items: Iterator[T], check: Callable[[], None]) -> Iterator[Iterable[T]]
 _in_force: Final[ContextVar[Callable[[], None]]] = ContextVar("looks at the limits in force", default=never)
 
 
+class _Checked(Protocol):
+    def check(self) -> None:
+        """Raise where a limit is reached."""
+
+
 @contextlib.contextmanager
-def enforce(limits: Limits) -> Iterator[None]:
+def enforce(limits: _Checked) -> Iterator[None]:
     """Let `look` and `under_limits` look at `limits` in the body, however deep inside, until it ends."""
     token = _in_force.set(limits.check)
     try:

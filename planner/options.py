@@ -40,14 +40,26 @@ class SolveOptions:
     expansion_limit: int | None = None
     on_expansion: Callable[[Any], None] | None = None
     """Takes a `planner.search.expansion.Expansion`."""
+    jobs: int = 1
     prepared: Any = None
     """A problem, and a function that grounds it within `Limits` as `planner.grounding.ground.ground` does."""
 
     def check(self) -> None:
-        """Raise `InputError` for invalid limits, numbers of simulations and seeds, and what `plain` does not allow."""
+        """Raise `InputError` for invalid limits, numbers of simulations, seeds and jobs, and what `plain` forbids."""
         check_limits(self.time_limit, self.memory_limit)
         check_simulations(self.search, self.simulations, self.seed)
+        self._check_jobs()
         self._check_plain()
+
+    def _check_jobs(self) -> None:
+        if not (isinstance(self.jobs, int) and self.jobs > 0):
+            raise InputError(f"`jobs` must be a positive integer, got {self.jobs!r}", hint="1 is one search at a time")
+        if self.jobs > 1:
+            for name in ("plain", "engine", "search", "heuristic"):
+                if getattr(self, name):
+                    raise InputError(
+                        f"`jobs` is for searches that share the work, and `{name}` asks for one", hint="leave one out"
+                    )
 
     def _check_plain(self) -> None:
         most = self.expansion_limit

@@ -43,6 +43,7 @@ def solve(
     pruning: tuple[str, ...] = (),
     expansion_limit: int | None = None,
     on_expansion: Callable[[Expansion], None] | None = None,
+    jobs: int = 1,
 ) -> Result:
     """Solve `problem`: return a validated plan with its proof or gap, or why there is no plan.
 
@@ -55,6 +56,9 @@ def solve(
     For other kinds of problems, such as hierarchical ones, `solve` calls the module registered for the kind. `solve`
     assumes each uncertain action's intended outcome (`provides`). `reason` states this. For a problem with wishes, the
     optimum is the greatest net benefit: the utilities of the fulfilled wishes, less the cost.
+
+    Up to `jobs` searches are at work at once, in threads where they share a task: plans and proofs may come sooner, and
+    proved costs are the same. A named search, a plain one and an `engine` go without.
 
     With `plain`, one search runs in one tier, with no pruning but that of `pruning` ("h2", "stubborn", "symmetries"):
     `search` with `heuristic`, else A* with LM-cut, or greedy search with h_FF in mode `first`. Its counts and its plan
@@ -80,6 +84,7 @@ def solve(
         pruning,
         expansion_limit,
         on_expansion,
+        jobs=jobs,
     )
     try:
         return _solve(resolve_problem(problem), options)

@@ -28,7 +28,7 @@ from planner.cli.output import (
     tell,
     write_atomically,
 )
-from planner.cli.parser import Parser, choice_of, read_amount, read_whole_number
+from planner.cli.parser import Parser, choice_of, read_amount, read_positive_number, read_whole_number
 from planner.errors import InputError, UnsupportedError
 from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Any, Final
@@ -199,6 +199,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--seed", type=read_whole_number, default=0, metavar="N", help=about)
     about = "Weight of rarely tried steps in '--search mcts' for policies (default: 0.3)."
     parser.add_argument("--exploration", type=read_amount, metavar="N", help=about)
+    about = "Number of searches that may be at work at the same time, each on a processor (default: 1)."
+    parser.add_argument("--jobs", type=read_positive_number, metavar="N", help=about)
     options.add_plain(parser)
     about = "Tell the search debugger at URL, on this machine, of each expansion; implies --plain."
     parser.add_argument("--search-tree-dump", metavar="URL", help=about)
@@ -269,6 +271,7 @@ def run_search(started: float, given: Namespace) -> Exit:
                     memory_limit=memory,
                     on_progress=watch,
                     cancel=cancel,
+                    jobs=given.jobs or 1,
                     **plain,
                 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 
 from planner.heuristics.landmarks import NONE
@@ -37,6 +37,15 @@ class Guide:
         other.achievers = self._achievers()
         if not landmarks:
             other.milestones = packed_milestones(NONE, self.board.packed)
+        return other
+
+    def branch(self, guard: Callable[[Callable[[], None]], Callable[[], None]] | None) -> Guide:
+        """Return a guide for a search in another thread, whose looks at limits `guard` changes; this one without it."""
+        if guard is None:
+            return self
+        other = copy(self)
+        other.board = self.board.branch(guard(self.board.check))
+        other.achievers, other.reachable = self._achievers(), make_reachable(self.relaxed)
         return other
 
     def retarget(self, state: Sequence[int], goal: Sequence[int]) -> Guide:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Final
 
 from planner.heuristics.search_guide_compiled import Guide
-from planner.portfolio.tiers import Contender, run_until_plan, run_while, take_turns
+from planner.portfolio.tiers import Contender, contend, run_until_plan, run_while, take_turns
 from planner.search.astar_compiled import OWN_PRUNING, CompiledAstar
 from planner.search.guided_search_compiled import CompiledLazy, CompiledMcts, CompiledWidth
 from planner.search.lazy_best_first import lower_weights
@@ -74,9 +74,9 @@ def _diversify_greedy(guide: Guide, run: Run) -> Steps:
         return ending
     by, width = run.by, ("bfws", run.by[1])
     contenders = [
-        Contender(CompiledLazy(guide).restarting(run, UNIT), 1, by=by),
+        contend(run, lambda own, guard: CompiledLazy(guide.branch(guard)).restarting(own, UNIT), 1, by=by),
         Contender(first, 2, by=by),
-        Contender(CompiledWidth(guide).steps(run), 1, by=width),
+        contend(run, lambda own, guard: CompiledWidth(guide.branch(guard)).steps(own), 1, by=width),
     ]
     turns = take_turns(contenders, run, shortest=TURN)
     return (yield from run_until_plan(turns, run))

@@ -41,6 +41,10 @@ class Incumbent:
         self.limits = limits or options.limits()
         self.run = Run(on_change=self._report_progress, failures=[])
         self.run.seed, self.run.most_simulations = options.seed, options.simulations
+        if options.jobs > 1:
+            from planner.search.lanes import Lanes
+
+            self.run.lanes = Lanes(options.jobs)
         if options.expansion_limit is not None or options.on_expansion is not None:
             from planner.search.expansion import ExpansionWatch
 
@@ -64,7 +68,7 @@ class Incumbent:
         """Return the result of `work`, or a result from the incumbent when a limit ends it."""
         try:
             with pause_collector(), enforce(self.limits):
-                return work()
+                return self._work(work)
         except LimitReached as limit:
             return self.result_at_limit(limit.stopped_by)
         except MemoryError:
@@ -72,11 +76,25 @@ class Incumbent:
         except KeyboardInterrupt:
             return self.result_at_limit(StoppedBy.CANCELLED)
 
+    def _work(self, work: Callable[[], Result]) -> Result:
+        """Return the result of `work`, after which no lane is in use."""
+        try:
+            return work()
+        finally:
+            if self.run.lanes is not None:
+                self.run.lanes.close()
+
     def improve(self, steps: Steps, mode: str) -> Result:
         """Run `steps` to their end, or to the first plan in mode "first"; raises `LimitReached`.
 
         Raises the error that ends them unless there is a plan by then.
         """
+        try:
+            return self._improve(steps, mode)
+        finally:
+            steps.close()
+
+    def _improve(self, steps: Steps, mode: str) -> Result:
         now = self.limits.elapsed
         while True:
             self.limits.check()
@@ -100,8 +118,8 @@ class Incumbent:
 
     def _note_turns(self, begin: float, end: float) -> None:
         self._recorder.note_turn(self.run.by, begin, end)
-        if self.run.beside is not None:
-            self._recorder.note_turn(self.run.beside, begin, end)
+        for each in self.run.beside:
+            self._recorder.note_turn(each.by, begin, end)
 
     def take_task(self, task: Task) -> None:
         """Take the ground task, and note the time of grounding."""
@@ -207,13 +225,18 @@ class Incumbent:
             run.generated,
             self._ground_seconds if task else self.limits.elapsed,
             self.limits.elapsed - self._ground_seconds if task else 0.0,
-            time.thread_time() - self._searching_since if task else 0.0,
+            self._work_seconds() if task else 0.0,
             run.stored,
             run.stored_bytes,
             run.simulations,
             ", ".join(run.tiers),
             describe_machine_code(),
         )
+
+    def _work_seconds(self) -> float:
+        """Return the processor time of searching, in this thread and in lanes."""
+        beside = 0.0 if self.run.lanes is None else self.run.lanes.seconds
+        return time.thread_time() - self._searching_since + beside
 
     def _charge(self) -> Number | None:
         """Return the charge of the best plan, without checking it."""

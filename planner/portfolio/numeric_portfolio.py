@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 
 from planner.errors import PlanError, UnsupportedError
@@ -11,13 +10,13 @@ from planner.grounding.ground_numeric import ground_numeric
 from planner.heuristics.numeric_lmcut_compiled import bound_numeric
 from planner.heuristics.numeric_state_equation_compiled import write_state_equation
 from planner.lightweight import TYPE_CHECKING, Final
-from planner.limits import LimitReached
+from planner.limits import LimitReached, work_seconds
 from planner.options import SolveOptions
 from planner.plan import Result, Status, Step, StoppedBy, unsupported_result
 from planner.portfolio.classical_beside_numeric import run_classical_beside
 from planner.portfolio.incumbent import Incumbent
 from planner.portfolio.search_history import Recorder
-from planner.portfolio.tiers import Contender, run_until_plan, run_while, take_turns
+from planner.portfolio.tiers import Contender, Guard, contend, run_until_plan, run_while, take_turns
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.numeric_task_compiled import NumericSpace, pack_numeric_task
 
@@ -179,33 +178,37 @@ def run_searches(
     runs beside these searches where the fluents take few values.
     """
     from planner.search.astar_compiled import NO_PRICES, OWN_PRUNING, CompiledAstar
-    from planner.search.numeric_astar_estimates_compiled import NumericEstimates
+    from planner.search.numeric_astar_estimates_compiled import NumericEstimates, Relax, Write
     from planner.search.task_compiled import Board
 
     run, board = incumbent.run, Board(space.source.task, entries, incumbent.limits.check, numeric=space)
     costs = board.costs if pricing is None else pricing.least
-    relax, write = cache(lambda: bound_numeric(space, costs)), cache(lambda: write_state_equation(space, costs))
+    relax: Relax = partial(bound_numeric, space, costs)
+    write: Write = partial(write_state_equation, space, costs)
+    if run.lanes is None:  # else each search needs its own, as it writes to them
+        relax, write = cache(relax), cache(write)
 
-    def prepare_and_search(heuristic: str, weight: int) -> Steps:
+    def prepare_and_search(heuristic: str, weight: int, own: Run, guard: Guard | None) -> Steps:
         search = CompiledAstar(
-            board,
+            board if guard is None else board.branch(guard(board.check)),
             estimator=NumericEstimates(heuristic, costs, relax, write),
             weight=weight,
             prices=NO_PRICES if pricing is None else pricing.prices,
             pruning=() if mode == "first" else OWN_PRUNING,
             work=WORK,
         )
-        return (yield from search.steps(run))
+        return (yield from search.steps(own))
 
     def astar(heuristic: str, share: int, weight: int = 1) -> Contender:
         name = "astar" if weight == 1 else "weighted astar"
-        return Contender(prepare_and_search(heuristic, weight), share, by=(name, heuristic))
+        return contend(run, partial(prepare_and_search, heuristic, weight), share, by=(name, heuristic))
 
     contenders = [astar("blind", 1)]
     if mode != "first":
         contenders += [astar("equation", 2), astar("equation+lmcut", 3)]
     if mode != "optimal":
-        contenders.insert(0, Contender(find_first_plan(space, entries, run), 8, by=("numeric", "hmrp")))
+        find = partial(_find_apart, space, entries)
+        contenders.insert(0, contend(run, find, 8, by=("numeric", "hmrp")))
     if mode == "anytime":
         contenders.append(astar("lmcut", 1, WEIGHT))
     steps = take_turns(contenders, run)
@@ -214,9 +217,14 @@ def run_searches(
     return run_classical_beside(steps, space.source, pricing, run, incumbent.limits)
 
 
+def _find_apart(space: NumericSpace, entries: Mapping[str, Call], run: Run, guard: Guard | None) -> Steps:
+    """Search for any plan, with memory of its own for derived facts if it may be at work in a lane."""
+    return find_first_plan(space if guard is None else space.branch(), entries, run)
+
+
 def find_first_plan(space: NumericSpace, entries: Mapping[str, Call], run: Run) -> Steps:
     """Search for any plan by best-first searches, and shorten it where its steps have costs of their own."""
-    began = time.thread_time()
+    began = work_seconds()
     ending = yield from _search_first(space, entries, run)
     if run.plan is None or not space.source.is_priced:
         return ending
@@ -225,12 +233,17 @@ def find_first_plan(space: NumericSpace, entries: Mapping[str, Call], run: Run) 
     costs = [action.cost for action in space.source.task.actions]
     least, part = SHORTENING
     given, run.refining = run.plan, True
-    plan = yield from shorten_plan(space, entries, given, least + part * (time.thread_time() - began))
+    plan = yield from shorten_plan(space, entries, given, least + part * (work_seconds() - began))
     run.refining = False
     if run.plan is given:
         run.plan = plan
     run.report_plan(plan, sum([costs[action] for action in plan]))
     return ending
+
+
+def _go_on(steps: Callable[[Run], Steps], run: Run, _: Guard | None) -> Steps:
+    """Run `steps`, which have memory of their own in any case."""
+    return steps(run)
 
 
 def _search_first(space: NumericSpace, entries: Mapping[str, Call], run: Run) -> Steps:
@@ -239,13 +252,14 @@ def _search_first(space: NumericSpace, entries: Mapping[str, Call], run: Run) ->
 
     contenders: list[Contender] = []
     for share, alone, options in FIRST_PLAN:
-        search = BestFirst(space, entries, [1] * len(space.source.task.actions), options=options)
-        steps = search.steps(run)
-        ending = yield from run_while(steps, partial(search.has_evaluated_fewer, alone))
+        at = space if run.lanes is None else space.branch()
+        search = BestFirst(at, entries, [1] * len(space.source.task.actions), options=options)
+        contender = contend(run, partial(_go_on, search.steps), share, by=("numeric", "hmrp"))
+        ending = yield from run_while(contender.run_here(run), partial(search.has_evaluated_fewer, alone))
         if ending is Ending.FIRST_PLAN:
             return ending
         if ending is None:
-            contenders.append(Contender(steps, share, by=("numeric", "hmrp")))
+            contenders.append(contender)
     return (yield from run_until_plan(take_turns(contenders, run), run))
 
 

@@ -8,17 +8,17 @@ larger one with LM-cut or abstractions; greedy search finds a first plan fastest
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection
 
 from planner.errors import InputError, UnsupportedError, did_you_mean
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.lightweight import Any, Final, dataclass
+from planner.limits import work_seconds
 from planner.options import SolveOptions
-from planner.portfolio.tiers import Contender, contain_errors, run_while, take_turns
+from planner.portfolio.tiers import Contender, Guard, contain_errors, contend, run_while, take_turns
 from planner.portfolio.workplace import ABSTRACTIONS, Workplace, heuristic_of
 from planner.search import REGISTRY as SEARCHES
-from planner.search import Ending
+from planner.search import Ending, Run
 from planner.search.search_run import Steps
 
 ELSEWHERE: Final = {"search": ("depth-first",), "heuristic": ("composition",)}
@@ -58,6 +58,8 @@ class Entry:
     """Seconds of processor time that count as spent at the beginning; a negative number lets the search go first."""
     when: Callable[[Workplace], bool] = lambda _: True
     """The tasks for which the search runs."""
+    apart: bool = True
+    """Whether it may run in a lane; others share abstractions."""
 
 
 def search_by(search: str, heuristic: str | None = None, **options: Any) -> Start:
@@ -68,8 +70,8 @@ def search_by(search: str, heuristic: str | None = None, **options: Any) -> Star
 def prove(workplace: Workplace) -> Steps:
     """Search for a cheapest plan; if that takes long, prune the task by h² and search what is left."""
     steps = run_portfolio("proof", workplace)
-    until = time.thread_time() + PATIENCE + PATIENCE_FOR_ACTION * len(workplace.task.actions)
-    ending = yield from run_while(steps, lambda: time.thread_time() < until)
+    until = work_seconds() + PATIENCE + PATIENCE_FOR_ACTION * len(workplace.task.actions)
+    ending = yield from run_while(steps, lambda: work_seconds() < until)
     if ending is not None:
         return ending
     by, workplace.run.by = workplace.run.by, ("h2", "")
@@ -109,7 +111,7 @@ _PROOF: Final = Entry(prove, 3, "only a search for a cheapest plan gives bounds"
 _ANYTIME: Final = Entry(search_anytime, 4, "users want a first plan soon, and its cost prunes all searches")
 _SMALL: Final = "a small state space is searched fastest without an estimate"
 _EXACT: Final = (
-    Entry(search_by("astar"), 2, "LM-cut is the best guide in a large state space"),
+    Entry(search_by("astar"), 2, "LM-cut is the best guide in a large state space", apart=False),
     Entry(search_by("uniform", states=BLIND_STATES), 1, _SMALL),
 )
 _ABSTRACTIONS: Final = (
@@ -119,6 +121,7 @@ _ABSTRACTIONS: Final = (
         "abstractions see interactions that LM-cut ignores, but take long to prepare: the others go first",
         late=2 * UNPREPARED,
         when=can_make_abstractions,
+        apart=False,
     ),
 )
 PORTFOLIOS: Final[dict[str, tuple[Entry, ...]]] = {
@@ -146,8 +149,19 @@ def run_portfolio(name: str, workplace: Workplace) -> Steps:
 
 def select_contenders(name: str, workplace: Workplace) -> list[Contender]:
     """Return the searches of the portfolio called `name` that suit the task."""
-    entries = [each for each in PORTFOLIOS[name] if each.when(workplace)]
-    return [Contender(each.start(workplace), each.share, spent=each.late) for each in entries]
+    found = []
+    for each in PORTFOLIOS[name]:
+        if each.when(workplace):
+
+            def begin(run: Run, guard: Guard | None, start: Start = each.start) -> Steps:
+                return start(workplace.branch(run, guard))
+
+            found.append(
+                contend(workplace.run, begin, each.share, spent=each.late)
+                if each.apart
+                else Contender(each.start(workplace), each.share, spent=each.late)
+            )
+    return found
 
 
 def run_named_search(workplace: Workplace, search: str, heuristic: str | None) -> tuple[Steps, str]:

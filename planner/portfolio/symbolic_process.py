@@ -87,6 +87,8 @@ class SymbolicProcess:
         """The number of sets of states that the process has expanded."""
         self.failure = ""
         """The error of the process, where it crashed."""
+        self.run = Run(by=BY)
+        """What names the search where it is at work beside others."""
         with contextlib.suppress(BrokenPipeError):  # a crash at the start is reported by `poll`
             job = job_for(pruned, library.load_or_plain(), seed=seed, exchanges=exchanges)
             pickle.dump((job, room, not plain), self._process.stdin)
@@ -158,22 +160,25 @@ def run_symbolic_beside(steps: Steps, workplace: Workplace, limits: Limits) -> S
     The first side that is exhausted has the proof. Both share the incumbent, the bound and the memory of `limits`.
     """
     until = time.thread_time() + PATIENCE
-    ending = yield from run_while(steps, lambda: workplace.pruned is None or time.thread_time() < until)
+    ending = yield from run_while(steps, lambda: workplace.common.pruned is None or time.thread_time() < until)
     if ending is not None:
         return ending
-    assert workplace.pruned is not None
+    assert workplace.common.pruned is not None
     room = _room(limits)
     if room < LEAST_ROOM or not is_installed():
         return (yield from steps)
     limits.elsewhere = room + PROCESS_ROOM
-    process = SymbolicProcess(workplace.pruned, room, seed=workplace.run.seed)
-    workplace.run.note_tier("reference")
-    workplace.run.beside = BY
+    process = SymbolicProcess(workplace.common.pruned, room, seed=workplace.run.seed)
+    run = workplace.run
+    run.note_tier("reference")
+    run.beside.append(process.run)
+    if run.lanes is not None:
+        run.lanes.reserve()
     try:
-        return (yield from _run_both(steps, process, workplace.run, limits))
+        return (yield from _run_both(steps, process, run, limits))
     finally:
         process.stop()
-        limits.elsewhere, workplace.run.beside = 0, None
+        _leave(process, run, limits)
 
 
 def _run_both(steps: Steps, process: SymbolicProcess, run: Run, limits: Limits) -> Steps:
@@ -192,7 +197,7 @@ def _run_both(steps: Steps, process: SymbolicProcess, run: Run, limits: Limits) 
             if process.failure:
                 run.note_failure(SearchFailure(*BY, process.failure))
             process.stop()
-            limits.elsewhere, run.beside = 0, None
+            _leave(process, run, limits)
         if ending is None:
             try:
                 next(steps)
@@ -207,6 +212,15 @@ def _run_both(steps: Steps, process: SymbolicProcess, run: Run, limits: Limits) 
     if first is not None and process.failure:
         raise first
     return Ending.INCOMPLETE
+
+
+def _leave(process: SymbolicProcess, run: Run, limits: Limits) -> None:
+    """Give back the memory and the lane of the `process`, which has ended."""
+    if process.run in run.beside:
+        run.beside.remove(process.run)
+        limits.elsewhere = 0
+        if run.lanes is not None:
+            run.lanes.give_back()
 
 
 class ProcessTurns:

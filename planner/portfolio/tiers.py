@@ -12,9 +12,12 @@ import sys
 import time
 from collections.abc import Callable, Collection, Generator
 
-from planner.lightweight import Final, TypeVar, dataclass
+from planner.lightweight import TYPE_CHECKING, Final, TypeVar, dataclass
 from planner.search import Run
 from planner.search.search_run import Ending, Steps
+
+if TYPE_CHECKING:
+    from planner.search.lanes import Apart, Flight
 
 T = TypeVar("T")
 
@@ -30,6 +33,8 @@ FIRST_TURN: Final = 0.02
 """Seconds of the first turns: what the first search solves meanwhile needs no preparation of the others."""
 TURN: Final = 0.1
 """Length of a turn as a fraction of the total time spent before it."""
+GLANCE: Final = 0.005
+"""Seconds between two looks at a search in a lane, where no other is at work."""
 
 
 def run_in_tiers(
@@ -115,51 +120,244 @@ class Contender:
     """Seconds of processor time that count as spent."""
     by: tuple[str, str] = ("", "")
     """The names of the search and the heuristic at work."""
+    apart: Apart | None = None
+    """What lets it be at work beside others; None if it shares its run and memory with others."""
+    flight: Flight | None = None
+    """Its turn in a lane; None while it has none."""
+
+    def advance(self, run: Run) -> None:
+        """Let the search go on until it pauses; `run` is that of those which take turns."""
+        if self.apart is None:
+            next(self.steps)
+            return
+        try:
+            self.apart.advance(self.steps)
+        finally:
+            run.by = self.apart.run.by if any(self.apart.run.by) else run.by
+            self.apart.report()
+
+    def run_here(self, run: Run) -> Steps:
+        """Let the search be at work in this thread until it ends."""
+        while True:
+            try:
+                self.advance(run)
+            except StopIteration as stop:
+                return _ending(stop)
+            yield
+
+
+Guard = Callable[[Callable[[], None]], Callable[[], None]]
+"""A function that lets a look at limits also end a search in a lane."""
+
+
+def contend(
+    run: Run,
+    make: Callable[[Run, Guard | None], Steps],
+    share: int,
+    *,
+    spent: float = 0.0,
+    by: tuple[str, str] = ("", ""),
+) -> Contender:
+    """Return a contender that may be at work in a lane where `run` has lanes.
+
+    `make` returns its search for a run, with working memory of its own if there is a guard.
+    """
+    if run.lanes is None:
+        return Contender(make(run, None), share, spent, by)
+    from planner.search.lanes import Apart
+
+    apart = Apart(run, by)
+    return Contender(make(apart.run, apart.guard), share, spent, by, apart)
 
 
 def take_turns(contenders: list[Contender], run: Run, *, shortest: float = FIRST_TURN) -> Steps:
     """Let `contenders` take turns: next is always the one that has had the least time relative to its share.
 
     Turns grow with the total time spent, and are measured in processor time, so that a busy computer does not change
-    the shares. A turn that improved the incumbent is not charged to its search, which may well improve it again.
+    the shares. A turn that improved the incumbent is not charged to its search, which may well improve it again. Where
+    lanes are free, searches that may have turns there while another one is at work here.
 
     An error ends its search only, and is noted in `run`; raises the first error if all searches have failed.
     """
-    clock = time.thread_time
-    total = 0.0
-    first: tuple[tuple[str, str], Exception] | None = None
-    has_ended = not contenders
-    while contenders:
-        current = min(contenders, key=lambda one: one.spent / one.share)
-        spent, limit = 0.0, run.limit
+    return _Turns(contenders, run, shortest).steps()
+
+
+class _Turns:
+    """The turns of searches for one task; `contenders` are those that have not ended."""
+
+    def __init__(self, contenders: list[Contender], run: Run, shortest: float) -> None:
+        self.contenders, self.run, self.shortest = contenders, run, shortest
+        self.total = 0.0
+        self.first: tuple[tuple[str, str], Exception] | None = None
+        self.has_ended = not contenders
+
+    def steps(self) -> Steps:
+        """Let the searches take turns."""
+        try:
+            while self.contenders:
+                here = self._choose()
+                if here is None:
+                    is_exhausted = self._call_back()
+                    yield
+                else:
+                    is_exhausted = yield from self._take_turn(here)
+                if is_exhausted:
+                    return Ending.EXHAUSTED
+        finally:
+            self._recall()
+        if self.first is not None and not self.has_ended:
+            self.run.by = self.first[0]
+            raise self.first[1]
+        return Ending.INCOMPLETE
+
+    def _take_turn(self, current: Contender) -> Generator[None, None, bool]:
+        """Let `current` go on for a turn in this thread; return whether it, or one in a lane, is exhausted."""
+        run, spent, limit = self.run, 0.0, self.run.limit
         run.by = current.by
         try:
-            while spent < max(shortest, total * TURN):
-                began = clock()
+            most = self._length()
+            while spent < most:
+                began = time.thread_time()
                 try:
-                    next(current.steps)
+                    current.advance(run)
                 finally:
-                    spent += clock() - began
+                    spent += time.thread_time() - began
+                if run.lanes is not None and self._look_into_lanes(current):
+                    return True
                 yield
         except StopIteration as stop:
-            if _ending(stop) is Ending.EXHAUSTED:
-                return Ending.EXHAUSTED
-            contenders.remove(current)
-            has_ended = True
+            if self._end(current, _ending(stop)):
+                return True
         except Exception as error:  # noqa: BLE001 - the history tells it
-            run.contain(error)
-            contenders.remove(current)
-            first = first or (run.by, error)
+            self._fail(current, error, run.by)
         current.by = run.by
         if run.limit == limit:
             current.spent += spent
-        total += spent
-        if current not in contenders and contenders and run.plan is None:
+        self.total += spent
+        if current not in self.contenders and self.contenders and run.plan is None:
             yield  # else what this search did would count as done by the next one
-    if first is not None and not has_ended:
-        run.by = first[0]
-        raise first[1]
-    return Ending.INCOMPLETE
+        return False
+
+    def _length(self) -> float:
+        return max(self.shortest, self.total * TURN)
+
+    def _end(self, contender: Contender, ending: Ending) -> bool:
+        """Leave out a search that has ended; return whether it is exhausted."""
+        self.contenders.remove(contender)
+        self.has_ended = True
+        return ending is Ending.EXHAUSTED
+
+    def _fail(self, contender: Contender, error: Exception, by: tuple[str, str]) -> None:
+        """Leave out a search that an error has ended, and note that; raises errors that stand for limits."""
+        self.run.by = by
+        self.run.contain(error)
+        self.contenders.remove(contender)
+        self.first = self.first or (by, error)
+
+    def _choose(self) -> Contender | None:
+        """Choose the search that is next in this thread, and let others begin in lanes; None if all are there."""
+        waiting = [each for each in self.contenders if each.flight is None]
+        lanes = self.run.lanes
+        if lanes is None or len(waiting) < 2:
+            return min(waiting, key=_due, default=None)
+        waiting.sort(key=_due)
+        sharing = (each for each in waiting[: 1 + max(0, lanes.free)] if each.apart is None)
+        here = next(sharing, waiting[0])
+        self._fill_lanes(here)
+        return here
+
+    def _fill_lanes(self, here: Contender) -> None:
+        """Let searches that may begin turns in lanes, as far as lanes are free, while `here` is at work."""
+        assert self.run.lanes is not None
+        waiting = [each for each in self.contenders if each.flight is None and each is not here]
+        for each in sorted(waiting, key=_due):
+            if each.apart is not None:
+                if not self.run.lanes.take():
+                    return
+                self._launch(each, each.apart)
+
+    def _launch(self, contender: Contender, apart: Apart) -> None:
+        from planner.search.lanes import Flight
+
+        apart.hand_over()
+        self.run.beside.append(apart.run)
+        contender.flight = Flight(apart, contender.steps, self._length())
+        if not contender.flight.start():
+            self._leave(contender, apart)
+
+    def _leave(self, contender: Contender, apart: Apart) -> None:
+        contender.flight = None
+        self.run.beside.remove(apart.run)
+
+    def _look_into_lanes(self, here: Contender | None) -> bool:
+        """Report what is new in lanes, and use those that are free; return whether a search there is exhausted."""
+        has_landed = False
+        for each in [*self.contenders]:
+            if each.flight is not None:
+                has_landed |= each.flight.has_landed
+                if self._look_at(each, each.flight):
+                    return True
+        if has_landed and here is not None:
+            self._fill_lanes(here)
+        return False
+
+    def _look_at(self, contender: Contender, flight: Flight) -> bool:
+        """Report what is new of a search in a lane; return whether it is exhausted."""
+        apart, has_landed, limit = flight.apart, flight.has_landed, self.run.limit
+        error: BaseException | None = flight.error if has_landed else None
+        try:
+            apart.report()
+        except Exception as failure:  # noqa: BLE001 - the history tells it
+            error = error or failure
+        contender.by = apart.run.by
+        if has_landed:
+            self._leave(contender, apart)
+            self.total += flight.seconds
+            contender.spent += flight.seconds if self.run.limit == limit else 0.0
+        if isinstance(error, Exception):
+            apart.is_recalled = True
+            flight.wait()
+            by, here = contender.by, self.run.by
+            self._fail(contender, error, by)
+            self.run.by = here
+            if contender.flight is not None:
+                self._leave(contender, apart)
+        elif error is not None:
+            raise error
+        elif has_landed and flight.ending is not None:
+            return self._end(contender, flight.ending)
+        return False
+
+    def _call_back(self) -> bool:
+        """Wait for a search in a lane to come back to this thread; return whether one is exhausted."""
+        flights = [each.flight for each in self.contenders if each.flight is not None]
+        for each in flights:
+            each.is_called = True
+        flights[0].wait(GLANCE)
+        return self._look_into_lanes(None)
+
+    def _recall(self) -> None:
+        """End the searches in lanes, and wait for that; keep what they have found."""
+        flying = [each for each in self.contenders if each.flight is not None]
+        for each in flying:
+            assert each.flight is not None
+            each.flight.apart.is_recalled = True
+        for each in flying:
+            assert each.flight is not None
+            each.flight.wait()
+            try:
+                each.flight.apart.report()
+            except Exception as error:  # noqa: BLE001 - the history tells it
+                self.run.contain(error)
+            self._leave(each, each.flight.apart)
+        for each in self.contenders:
+            if each.apart is not None:
+                each.steps.close()  # it may itself have searches in lanes
+
+
+def _due(contender: Contender) -> float:
+    """Return the time that a search has had, relative to its share."""
+    return contender.spent / contender.share
 
 
 def contain_errors(steps: Generator[None, None, T], run: Run) -> Generator[None, None, T | None]:

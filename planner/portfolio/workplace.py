@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import time
+import threading
 from collections.abc import Callable, Collection, Generator
 
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics import Kind
 from planner.heuristics.hplus import find_relaxed_plans
-from planner.lightweight import TYPE_CHECKING, Final, dataclass, replace
-from planner.portfolio.tiers import ask_for_machine_code, run_at_most, run_in_tiers
+from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
+from planner.limits import work_seconds
+from planner.portfolio.tiers import Guard, ask_for_machine_code, run_at_most, run_in_tiers
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Counts, Ending, Run, Space
 from planner.search.lazy_best_first import search_with_weight
@@ -59,6 +60,18 @@ NO_NUMBERS: Final = "however often each action is used, they do not add up to th
 
 
 @dataclass(slots=True)
+class Common:
+    """What the workplaces for one task share, which may be in several threads."""
+
+    pruned: Pruned | None = None
+    """The result of h² pruning, once that has run."""
+    board: Board | None = None
+    """The arrays of the task, which the search that needed them first writes to."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held while `board` is made."""
+
+
+@dataclass(slots=True)
 class Workplace:
     """A task, and the data that all searches for it share."""
 
@@ -67,12 +80,11 @@ class Workplace:
     run: Run
     check: Callable[[], None]
     """Raises when a limit is reached."""
-    pruned: Pruned | None = None
-    """The result of h² pruning, once that has run."""
     plain: bool = False
     """Whether a search keeps to one tier, which depends on the task only."""
     pruning: Collection[str] | None = None
     """The pruning by `planner.search.astar_compiled.OWN_PRUNING` that A* may use; None: all of it."""
+    common: Common = field(default_factory=Common)
     _board: Board | None = None
     """The arrays of the task, once a kernel has needed them."""
 
@@ -145,21 +157,21 @@ class Workplace:
         from planner.pruning.h2 import Pruning
         from planner.pruning.state_equation import disprove
 
-        until = math.inf if seconds is None else time.thread_time() + seconds
-        entries, began = library.load("h2", "disambiguation"), time.thread_time()
+        until = math.inf if seconds is None else work_seconds() + seconds
+        entries, began = library.load("h2", "disambiguation"), work_seconds()
         pruning = Pruning(self.task, self.check, entries)
         for _ in pruning.steps():
-            if time.thread_time() > until:
+            if work_seconds() > until:
                 break
             if entries is None and not self.plain:
-                ask_for_machine_code(time.thread_time() - began, ("h2", "disambiguation", *COMPILED["astar", "lmcut"]))
+                ask_for_machine_code(work_seconds() - began, ("h2", "disambiguation", *COMPILED["astar", "lmcut"]))
             yield
         found = pruning.result()
         if found.solvable and not self.plain:
             by = yield from disprove(pruning.values, pruning.pairs, library.load("simplex"), seed=self.run.seed)
             if by:
                 found, self.run.excluded = replace(found, solvable=False, by=by), NO_NUMBERS
-        self.pruned = found
+        self.common.pruned = found
         return found
 
     def search_pruned(self, pruned: Pruned, search: Callable[[Workplace], Steps]) -> Steps:
@@ -191,8 +203,22 @@ class Workplace:
             from planner.jit import library
             from planner.search.task_compiled import Board
 
-            self._board = Board(self.task, library.load_or_plain(), self.check, seed=self.run.seed)
+            with self.common.lock:
+                first = self.common.board
+                if first is None:
+                    made = Board(self.task, library.load_or_plain(), self.check, seed=self.run.seed)
+                    self._board = self.common.board = made
+                else:
+                    self._board = first.branch(self.check)
         return self._board
+
+    def branch(self, run: Run, guard: Guard | None) -> Workplace:
+        """Return a workplace for a search in a lane, with this `run` and memory of its own; this one without guard."""
+        if guard is None:
+            return self
+        return Workplace(
+            self.task, self.space, run, guard(self.check), plain=self.plain, pruning=self.pruning, common=self.common
+        )
 
     def _set_plain_board(self, kernels: Collection[str]) -> None:
         """Build the arrays of the task for a search that keeps to one tier, even if machine code is made meanwhile."""

@@ -13,7 +13,6 @@ program, are rounded to whole numbers, and are checked exactly.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from fractions import Fraction
 from random import Random
@@ -21,6 +20,7 @@ from random import Random
 from planner.jit.arrays import Entries, flatten, index, reals
 from planner.jit.common_kernel import ENTRIES
 from planner.lightweight import Final, dataclass
+from planner.limits import work_seconds
 from planner.pruning import simplex_kernel as kernel
 from planner.pruning.h2 import PLAIN_WORK, Pairs
 from planner.task.finite_domain import BATCH, Assignments, Operator
@@ -167,9 +167,9 @@ def find_weights(
     for row, amount in equation.right:
         signs[row] = -1.0 if amount < 0 else 1.0
     columns, basis, room = _pack_columns(equation, signs), _make_basis(equation, seed), _make_room(equation.rows)
-    until = time.thread_time() + seconds
+    until = work_seconds() + seconds
     while entries["step_simplex"](work, ENOUGH, columns, basis, room) == kernel.BUSY:
-        if time.thread_time() > until:
+        if work_seconds() > until:
             return None
         yield
     found = _round_weights([price * sign for price, sign in zip(basis.price, signs, strict=True)])

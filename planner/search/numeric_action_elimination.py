@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator, Mapping, Sequence
 from itertools import groupby
 
@@ -11,7 +10,7 @@ from planner.jit.arrays import flatten, index, words, zeros
 from planner.jit.common_kernel import PAUSED
 from planner.jit.library import Call
 from planner.lightweight import Final
-from planner.limits import under_limits
+from planner.limits import under_limits, work_seconds
 from planner.search.numeric_action_elimination_kernel import (
     ELIMINATE,
     LAY_OUT,
@@ -63,7 +62,7 @@ _Runs = list[tuple[int, int]]
 class _Elimination:
     def __init__(self, space: NumericSpace, entries: Mapping[str, Call], seconds: float) -> None:
         self._space, self._entries = space, entries
-        self._until = time.thread_time() + seconds
+        self._until = work_seconds() + seconds
         self._row = len(space.initial)
         self._needs = _list_needs(space)
 
@@ -86,9 +85,9 @@ class _Elimination:
 
     def _pause(self) -> Generator[None]:
         """Pause, and leave out of account how long that takes."""
-        began = time.thread_time()
+        began = work_seconds()
         yield
-        self._until += time.thread_time() - began
+        self._until += work_seconds() - began
 
     def work_on(self, runs: _Runs, phase: int, horizon: int) -> Generator[None, None, tuple[_Runs, bool]]:
         """Return what a `phase` leaves of `runs`, and whether it was over before the time was."""
@@ -96,7 +95,7 @@ class _Elimination:
         if plan is None:
             return runs, False
         number = zeros(slot.HOW_MANY)
-        while (outcome := self._call(phase, horizon, number, plan)) == PAUSED and time.thread_time() < self._until:
+        while (outcome := self._call(phase, horizon, number, plan)) == PAUSED and work_seconds() < self._until:
             yield from self._pause()
         left = [(action, times) for action, times in zip(plan.action, plan.times, strict=True) if times]
         joined = [(action, sum([times for _, times in same])) for action, same in groupby(left, lambda run: run[0])]

@@ -10,13 +10,14 @@ from collections.abc import Callable, Collection, Generator, Sequence
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
-from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass
+from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass, field
 from planner.plan import SearchFailure
 from planner.task.ground_task import INFINITY, State
 from planner.task.successor_generator import Space
 
 if TYPE_CHECKING:
     from planner.search.expansion import ExpansionWatch
+    from planner.search.lanes import Lanes
 
 TIERS: Final = ("reference", "interpreted", "compiled")
 """The tiers in which searches run: plain Python, kernels in plain Python, and kernels as machine code."""
@@ -94,8 +95,10 @@ class Run:
     """Those that found the incumbent."""
     news_by: tuple[str, str] = ("", "")
     """Those that found the latest incumbent or bound."""
-    beside: tuple[str, str] | None = None
-    """The names of a search at work in another process meanwhile."""
+    beside: list[Run] = field(default_factory=list)
+    """The runs of searches at work in other threads and processes meanwhile, on this task or a form of it."""
+    lanes: Lanes | None = None
+    """Threads for searches beside this one; None if one search is at work at a time."""
     seed: int = 0
     refining: bool = False
     """Whether the search is shortening the first plan: mode "first" waits for that."""
@@ -169,15 +172,18 @@ class Run:
             by=self.by,
             watch=self.watch,
             failures=self.failures,
+            beside=self.beside,
+            lanes=self.lanes,
         )
 
     def add(self, more: Run, before: Run) -> None:
         """Add what `more` has counted since the last call; `before` keeps the counts of that call."""
-        self.by, self.beside = more.by if any(more.by) else self.by, more.beside
+        self.by = more.by if any(more.by) else self.by
         self.note_tier(*more.tiers)
         for name in ("expanded", "evaluated", "generated", "simulations"):
-            setattr(self, name, getattr(self, name) + getattr(more, name) - getattr(before, name))
-            setattr(before, name, getattr(more, name))
+            count = getattr(more, name)  # `more` may be at work in another thread
+            setattr(self, name, getattr(self, name) + count - getattr(before, name))
+            setattr(before, name, count)
         self.stored, self.stored_bytes = max(self.stored, more.stored), max(self.stored_bytes, more.stored_bytes)
 
     def _notify(self, by: tuple[str, str] | None) -> None:

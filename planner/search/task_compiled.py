@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from array import array
 from collections.abc import Callable, Generator, Mapping, Sequence
 from copy import copy
@@ -19,7 +20,7 @@ from planner.jit import slots_kernel as slot
 from planner.jit.arrays import count_bytes, empty_index, flatten, index, lengthen, words, zeros
 from planner.jit.common_kernel import ENTRIES, NOTHING, PAUSED
 from planner.jit.library import Call
-from planner.lightweight import TYPE_CHECKING, Any, Final, dataclass
+from planner.lightweight import TYPE_CHECKING, Any, Final, TypeVar, dataclass, replace
 from planner.limits import never
 from planner.pruning.stubborn_sets_compiled import make_tables
 from planner.pruning.stubborn_sets_kernel import Stubborn
@@ -27,11 +28,20 @@ from planner.pruning.symmetries import SECONDS
 from planner.pruning.symmetries_compiled import Orbits, find_orbits
 from planner.search.search_run import Run
 from planner.task.ground_task import State, Task
-from planner.task.packed_task_compiled import Packing, choose_packing, pack_conjunction, pack_initial_state, pack_space
+from planner.task.packed_task_compiled import (
+    Packing,
+    branch_space,
+    choose_packing,
+    pack_conjunction,
+    pack_initial_state,
+    pack_space,
+)
 from planner.task.state_registry_kernel import Registry
 
 if TYPE_CHECKING:
     from planner.task.numeric_task_compiled import NumericSpace
+
+T = TypeVar("T")
 
 WORK: Final = 4_000_000
 """Steps of inner loops between two pauses: about 10 ms."""
@@ -45,8 +55,9 @@ class Board:
     """The arrays of `task` and the kernels `entries`; it builds optional arrays at first use.
 
     Searches may share a board if they take turns: `found` and `stack` are buffers for the applicable actions of a
-    state, and `tables` are the abstractions that one of the searches has prepared. `check` raises at a limit. Random
-    numbers of abstractions are drawn from `seed`. With `patient`, symmetries are found without a time limit.
+    state, and `tables` are the abstractions that one of the searches has prepared. A search that is at work in another
+    thread has a `branch` of it. `check` raises at a limit. Random numbers of abstractions are drawn from `seed`. With
+    `patient`, symmetries are found without a time limit.
 
     If the task is that of a `numeric` space, `row` words of a state are `packed.words` for facts and one for each
     variable.
@@ -75,16 +86,41 @@ class Board:
         self.found = empty_index(self.actions + 1)
         self.stack = empty_index(len(self.space.tree.action_start))
         self.tables: Tables | None = None
+        self._kept: dict[str, Any] = {}
+        """What searches only read, by name, for all branches."""
+        self._lock = threading.RLock()
 
-    @cached_property
+    def branch(self, check: Callable[[], None]) -> Board:
+        """Return a board for a search in another thread, with memory of its own for all that searches write to."""
+        other = copy(self)
+        for name in ("exploration", "stubborn", "orbits"):
+            other.__dict__.pop(name, None)
+        other.check, other.tables = check, None
+        other.found, other.stack = empty_index(len(self.found)), empty_index(len(self.stack))
+        other.space = branch_space(self.space)
+        if self.numeric is not None:
+            other.numeric = replace(self.numeric, space=other.space)
+        return other
+
+    def _share(self, name: str, make: Callable[[], T]) -> T:
+        """Return what all branches have under this `name`; make it at the first call.
+
+        No other lock is taken meanwhile, not even that of a cached property.
+        """
+        with self._lock:
+            if name not in self._kept:
+                self._kept[name] = make()
+            return self._kept[name]  # type: ignore[no-any-return]
+
+    @property
     def relaxation(self) -> RelaxedTask:
         """The delete relaxation."""
-        return relax(self.task)
+        return self._share("relaxation", lambda: relax(self.task))
 
-    @cached_property
+    @property
     def relaxed(self) -> Relaxed:
         """The delete relaxation as arrays."""
-        return relaxation_compiled.pack_relaxation(self.relaxation, self.costs)
+        return self._share("relaxed", lambda: relaxation_compiled.pack_relaxation(self.relaxation, self.costs))
 
     def price_relaxation(self, costs: Sequence[int]) -> Relaxed:
         """Return the relaxation with other `costs` of the actions."""
@@ -100,10 +136,12 @@ class Board:
         """The number of unmet preconditions of each operator in the state whose words are all 0."""
         return relaxation_compiled.count_missing(self.relaxation, self.packed)
 
-    @cached_property
+    @property
     def milestones(self) -> Milestones:
         """The landmarks as arrays."""
-        return packed_milestones(find_landmarks(self.task, self.relaxation, self.check), self.packed)
+        return self._share(
+            "milestones", lambda: packed_milestones(find_landmarks(self.task, self.relaxation, self.check), self.packed)
+        )
 
     @cached_property
     def stubborn(self) -> Stubborn | None:
@@ -133,7 +171,8 @@ class Board:
         part = copy(self)
         part.initial = list(state)
         part.space = self.space._replace(goal=pack_conjunction(goal, self.packed))
-        part.relaxed = relaxation_compiled.replace_goal(self.relaxed, self.relaxation, goal)
+        relaxed = relaxation_compiled.replace_goal(self.relaxed, self.relaxation, goal)
+        part._kept = {**self._kept, "relaxed": relaxed}
         missing = self._missing[:]
         missing[-1] = len(set(goal).difference(relaxation_compiled.facts_of_zero(self.packed)))
         part.exploration = relaxation_compiled.make_exploration(self.relaxation, missing, self.costs, self.packed)

@@ -7,7 +7,7 @@ from math import ceil
 from typing import Final
 
 from planner.jit.arrays import flatten, index, words
-from planner.lightweight import dataclass
+from planner.lightweight import dataclass, replace
 from planner.limits import never, under_limits
 from planner.model.formulas import Not
 from planner.task.ground_task import Task
@@ -17,6 +17,7 @@ from planner.task.packed_numbers_kernel import Comparisons, Numbers
 from planner.task.packed_states_kernel import Space
 from planner.task.packed_task_compiled import (
     Packing,
+    branch_space,
     choose_packing,
     pack_conjunctions,
     pack_initial_state,
@@ -44,6 +45,10 @@ class NumericSpace:
     def words(self) -> int:
         """The number of words for facts in a state; as many words as variables follow."""
         return self.packing.words
+
+    def branch(self) -> NumericSpace:
+        """Return the space with memory of its own for the derivation of facts, so that another thread may use it."""
+        return replace(self, space=branch_space(self.space))
 
 
 def pack_numeric_task(source: NumericTask, check: Callable[[], None] = never) -> NumericSpace | None:

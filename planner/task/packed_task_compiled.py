@@ -63,6 +63,12 @@ def choose_packing(task: Task) -> Packing:
     return pack_variables(task, variable_of, find_emptied(_list_effects(task), variable_of))
 
 
+def branch_space(space: Space) -> Space:
+    """Return `space` with memory of its own for the derivation of facts, so that another thread may use it, too."""
+    axioms = space.axioms
+    return space._replace(axioms=axioms._replace(missing=axioms.missing[:], queue=axioms.queue[:]))
+
+
 def variables_of(task: Task) -> list[int]:
     """Return for each fact which variable it is a value of."""
     variable_of = [0] * len(task.facts)

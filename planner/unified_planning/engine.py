@@ -144,7 +144,7 @@ class ForethoughtEngine(up.Engine, OneshotPlannerMixin, AnytimePlannerMixin, Pla
 
     `mode` is that of `planner.solve`: by default `optimal` where a guarantee is demanded, `first` for problems without
     a metric, and else `anytime`. Without a timeout, `anytime` improves a plan until `patience` seconds have passed.
-    `search` and `heuristic` name a configuration; `memory_limit` is in GiB.
+    `search` and `heuristic` name a configuration; `memory_limit` is in GiB. Up to `jobs` searches are at work at once.
     """
 
     def __init__(
@@ -154,12 +154,15 @@ class ForethoughtEngine(up.Engine, OneshotPlannerMixin, AnytimePlannerMixin, Pla
         heuristic: str | None = None,
         memory_limit: float | None = None,
         patience: float = PATIENCE,
+        *,
+        jobs: int = 1,
     ) -> None:
         up.Engine.__init__(self)
         OneshotPlannerMixin.__init__(self)
         AnytimePlannerMixin.__init__(self)
         self._mode = mode
-        self._options: dict[str, Any] = {"search": search, "heuristic": heuristic, "memory_limit": memory_limit}
+        limits = {"memory_limit": memory_limit, "jobs": jobs}
+        self._options: dict[str, Any] = {"search": search, "heuristic": heuristic, **limits}
         self._patience = patience
 
     @property

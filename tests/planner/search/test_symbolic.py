@@ -15,7 +15,7 @@ import planner
 from planner.limits import Limits, never
 from planner.portfolio import symbolic_process as module
 from planner.portfolio.symbolic_process import SymbolicProcess, run_symbolic_alone, run_symbolic_beside
-from planner.portfolio.workplace import Workplace
+from planner.portfolio.workplace import Common, Workplace
 from planner.pruning.h2 import prune
 from planner.search import Ending, Run, Space
 from planner.task.ground_task import INFINITY
@@ -69,7 +69,7 @@ def errand(*more: str):
 
 
 def place_of(task, run=None) -> Workplace:
-    return Workplace(task, Space(task), run or Run(), never, prune(task))
+    return Workplace(task, Space(task), run or Run(), never, common=Common(prune(task)))
 
 
 def test_it_has_the_proof_while_the_others_go_on():
