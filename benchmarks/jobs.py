@@ -85,25 +85,9 @@ class Trial:
 
     def run(self, task: BenchmarkTask, jobs: int, processors: int) -> Answer:
         """Return the answer for `task`."""
-        options = [
-            "--mode",
-            self.mode,
-            "--jobs",
-            str(jobs),
-            "--time-limit",
-            f"{self.time_limit:g}",
-            "--json",
-            "--quiet",
-        ]
-        command = [
-            *module_command("planner.cli"),
-            "solve",
-            *options,
-            "--memory-limit",
-            f"{MEMORY:g}",
-            "--json",
-            "--quiet",
-        ]
+        options = {"--mode": self.mode, "--jobs": jobs, "--time-limit": self.time_limit, "--memory-limit": MEMORY}
+        words = [str(word) for option in options.items() for word in option]
+        command = [*module_command("planner.cli"), "solve", *words, "--json", "--quiet"]
         limits = Limits(processors * self.time_limit + 10, 2 * MEMORY)
         with tempfile.TemporaryDirectory() as folder:
             done = run_limited(

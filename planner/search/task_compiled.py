@@ -172,7 +172,7 @@ class Board:
         part.initial = list(state)
         part.space = self.space._replace(goal=pack_conjunction(goal, self.packed))
         relaxed = relaxation_compiled.replace_goal(self.relaxed, self.relaxation, goal)
-        part._kept = {**self._kept, "relaxed": relaxed}
+        part._kept = {**self._kept, "relaxed": relaxed}  # noqa: SLF001 - it is a copy of this board
         missing = self._missing[:]
         missing[-1] = len(set(goal).difference(relaxation_compiled.facts_of_zero(self.packed)))
         part.exploration = relaxation_compiled.make_exploration(self.relaxation, missing, self.costs, self.packed)

@@ -10,14 +10,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from brute_force import TooManyStates, brute_force
 from effort import examples
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kept_machine_code import use_machine_code
 from numeric_problems import TooManyStates as TooManyNumericStates
 from numeric_problems import Unbounded, explore, find_least_cost, random_numeric_problem
 
@@ -25,7 +27,7 @@ from benchmarks.random_problems import random_problem
 from planner import load, solve
 from planner.errors import InputError, PlanError
 from planner.plan import Result, Status, StoppedBy
-from planner.portfolio import tiers
+from planner.portfolio import symbolic_process, tiers
 from planner.portfolio.tiers import contend, take_turns
 from planner.portfolio.workplace import Workplace
 from planner.search import exact_numeric_search
@@ -307,10 +309,14 @@ BELTS = """(define (domain belts) (:requirements :strips :typing :durative-actio
 
 def belts(parts: int = 3, *, solvable: bool = True) -> Any:
     """Parts that two machines cut and polish; a part that is done is no longer raw."""
+    return load(BELTS, belts_text(parts, solvable=solvable))
+
+
+def belts_text(parts: int, *, solvable: bool = True) -> str:
     facts = " ".join(f"(raw p{number})" for number in range(parts)) + " (free m0) (free m1)"
     wanted = " ".join(f"(done p{number})" for number in range(parts)) + ("" if solvable else " (raw p0)")
     objects = f"{name_all('p', parts)} - part m0 m1 - machine"
-    return load(BELTS, problem_text("belts", objects, facts, wanted, "(total-time)"))
+    return problem_text("belts", objects, facts, wanted, "(total-time)")
 
 
 KINDS: dict[str, Callable[..., Any]] = {"classical": sliding, "numeric": jugs, "in time": belts}
@@ -428,15 +434,14 @@ def test_callbacks_come_in_the_thread_of_the_caller() -> None:
 # -- random tasks, against enumerations
 
 
-@pytest.mark.usefixtures("short_turns")
-@settings(max_examples=examples(25), suppress_health_check=[*HealthCheck])
-@given(seed=st.integers(0, 10**9), jobs=st.sampled_from([2, 3]), mode=st.sampled_from(["anytime", "optimal", "first"]))
-def test_random_tasks_have_the_optimum_of_brute_force(seed: int, jobs: int, mode: str) -> None:
+def compare_classical(seed: int, jobs: int, mode: str) -> None:
+    """Compare the answer of `jobs` with brute force over the declared states, where these are few."""
     problem = random_problem(seed)
     try:
         optimum = brute_force(problem, max_states=400)
-    except TooManyStates:
-        assume(False)
+        solve(problem, time_limit=0)
+    except (TooManyStates, InputError):  # InputError: a mistake in the problem
+        return
     result = solve(problem, mode=mode, jobs=jobs, time_limit=None)
     assert result.has_plan == (optimum is not None)
     assert result.history.failures == ()
@@ -448,25 +453,48 @@ def test_random_tasks_have_the_optimum_of_brute_force(seed: int, jobs: int, mode
         assert result.status is (Status.UNSOLVABLE if optimum is None else Status.OPTIMAL)
 
 
+def compare_numeric(seed: int, jobs: int, mode: str) -> bool:
+    """Compare the answer of `jobs` with that of one and with an enumeration; return whether that is possible."""
+    problem = random_numeric_problem(seed)
+    try:
+        shortest = explore(problem, 250).plan
+        least = None if shortest is None else find_least_cost(problem, 2000)
+        alone = solve(problem, mode=mode, time_limit=20)
+    except (TooManyNumericStates, PlanError, Unbounded, InputError):  # InputError: a mistake in the problem
+        return False
+    beside = solve(problem, mode=mode, time_limit=20, jobs=jobs)
+    check(beside)
+    assert beside.has_plan == alone.has_plan
+    assert beside.status is alone.status or mode == "first"
+    assert beside.cost == least or beside.status is not Status.OPTIMAL
+    return True
+
+
 @pytest.mark.usefixtures("short_turns")
-@pytest.mark.parametrize("block", range(200, 203))
+@settings(max_examples=examples(25), suppress_health_check=[*HealthCheck])
+@given(seed=st.integers(0, 10**9), jobs=st.sampled_from([2, 3]), mode=st.sampled_from(["anytime", "optimal", "first"]))
+def test_random_tasks_have_the_optimum_of_brute_force(seed: int, jobs: int, mode: str) -> None:
+    compare_classical(seed, jobs, mode)
+
+
+@pytest.mark.usefixtures("short_turns")
+@pytest.mark.parametrize("block", range(20, 23))
 def test_random_numeric_tasks(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exact_numeric_search, "MOST_STATES", 250)
-    compared = 0
-    for seed in range(block * 10, (block + 1) * 10):
-        problem = random_numeric_problem(seed)
-        try:
-            shortest = explore(problem, 250).plan
-            least = None if shortest is None else find_least_cost(problem, 2000)
-        except (TooManyNumericStates, PlanError, Unbounded):
-            continue
-        alone, beside = (solve(problem, time_limit=20, jobs=jobs) for jobs in (1, 2))
-        assert (beside.status, beside.has_plan) == (alone.status, shortest is not None or alone.has_plan)
-        check(beside)
-        if beside.status is Status.OPTIMAL:
-            assert beside.cost == least
-            compared += 1
-    assert compared > 2
+    seeds = range(block * 10, (block + 1) * 10)
+    compared = [compare_numeric(seed, 2 + seed % 2, ("anytime", "optimal", "first")[seed % 3]) for seed in seeds]
+    assert sum(compared) > 2
+
+
+@pytest.mark.usefixtures("short_turns")
+def test_machine_code_in_lanes_proves_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_machine_code(monkeypatch)
+    monkeypatch.setattr(tiers, "PATIENCE_BUILT", 0.0)
+    monkeypatch.setattr(exact_numeric_search, "MOST_STATES", 250)
+    for seed in range(40):
+        compare_classical(seed, 2 + seed % 2, ("anytime", "optimal", "first")[seed % 3])
+    for seed in range(200, 230):
+        compare_numeric(seed, 2 + seed % 2, ("anytime", "optimal", "first")[seed % 3])
 
 
 # -- doors
@@ -484,27 +512,71 @@ def test_one_search_is_not_at_work_beside_others(option: dict[str, Any]) -> None
         solve(sliding(), jobs=2, **option)
 
 
+@pytest.fixture
+def command(tmp_path: Path) -> Callable[[int], list[str]]:
+    """The command that solves a task that nobody solves to the end, with so many jobs."""
+    files = [tmp_path / "domain.pddl", tmp_path / "problem.pddl"]
+    for path, text in zip(files, (BELTS, belts_text(14)), strict=True):
+        path.write_text(text)
+    named = [sys.executable, "-m", "planner.cli", "solve", *map(str, files), "--time-limit", "60"]
+    return lambda jobs: [*named, "--jobs", str(jobs)]
+
+
 @pytest.mark.parametrize(("number", "jobs"), [(signal.SIGTERM, 2), (signal.SIGINT, 3), (signal.SIGTERM, 1)])
-def test_a_signal_ends_the_command_with_what_it_has_found(tmp_path: Any, number: int, jobs: int) -> None:
-    problem = tmp_path / "problem.pddl"
-    domain = tmp_path / "domain.pddl"
-    domain.write_text(BELTS)
-    facts = " ".join(f"(raw p{number})" for number in range(14)) + " (free m0) (free m1)"
-    wanted = " ".join(f"(done p{number})" for number in range(14))
-    problem.write_text(
-        problem_text("belts", f"{name_all('p', 14)} - part m0 m1 - machine", facts, wanted, "(total-time)")
-    )
-    command = [sys.executable, "-m", "planner.cli", "solve", str(domain), str(problem), "--jobs", str(jobs)]
+def test_a_signal_ends_the_command_with_what_it_has_found(tmp_path: Path, command: Any, number: int, jobs: int) -> None:
+    plan = tmp_path / "plan"
     with subprocess.Popen(
-        [*command, "--time-limit", "60"],
+        [*command(jobs), "--plan-file", str(plan)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     ) as process:
-        time.sleep(4)
+        wait_until(plan.exists)
         process.send_signal(number)
-        out, err = process.communicate(timeout=40)
+        out, err = process.communicate(timeout=60)
     assert "p13" in out, err
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)
+    assert not is_there(process.pid)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.02)
+
+
+def is_there(group: int) -> bool:
+    """Return whether a process of this group is there."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_killing_it_leaves_no_process(jobs: int) -> None:
+    script = "import sys; sys.path[:0] = sys.argv[1:2]; import test_jobs; test_jobs.search_long(int(sys.argv[2]))"
+    here = str(Path(__file__).parent)
+    with subprocess.Popen(
+        [sys.executable, "-c", script, here, str(jobs)], stdout=subprocess.PIPE, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        process.kill()
+        process.wait()
+    wait_until(lambda: not is_there(process.pid))
+    assert not is_there(process.pid)
+
+
+def search_long(jobs: int) -> None:
+    """Search for the proof of a large task; print a line once symbolic search is at work in a process of its own."""
+    start = symbolic_process.SymbolicProcess
+
+    def tell(*given: Any, **options: Any) -> Any:
+        process = start(*given, **options)
+        print("begun", flush=True)  # noqa: T201 - the test waits for it
+        return process
+
+    symbolic_process.SymbolicProcess = tell  # type: ignore[misc,assignment]
+    solve(sliding(4), mode="optimal", time_limit=60, jobs=jobs)

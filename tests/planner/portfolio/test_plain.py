@@ -10,9 +10,9 @@ import subprocess
 import sys
 import time
 from decimal import Decimal, localcontext
-from pathlib import Path
 
 import pytest
+from kept_machine_code import find_machine_code
 from search_twins import finished, perfect, random_task, replayed
 
 from htn.problem_kind import validate as verify
@@ -299,17 +299,8 @@ def test_hashes_do_not_change_hierarchical_searches():
         assert found[0] == found[1]
 
 
-def kept_machine_code():
-    """Return the folder in which tests keep machine code, if it has that of the present kernels, else None."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    place = Path(os.environ.get("TESTED_KERNELS") or home / "forethought-tests")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FORETHOUGHT_CACHE", str(place))
-        return place if len([*library.find_folder().glob("*.sum")]) == len(library.module_names()) else None
-
-
 def test_machine_code_changes_nothing_but_the_tier(monkeypatch, files):
-    place = kept_machine_code()
+    place = find_machine_code()
     if place is None:
         pytest.skip("the machine code of these kernels has not been made")
     monkeypatch.delenv(library.SWITCH)
