@@ -159,17 +159,21 @@ def run_symbolic_beside(steps: Steps, workplace: Workplace, limits: Limits) -> S
 
     The first side that is exhausted has the proof. Both share the incumbent, the bound and the memory of `limits`.
     """
-    until = time.thread_time() + PATIENCE
-    ending = yield from run_while(steps, lambda: workplace.common.pruned is None or time.thread_time() < until)
+    run, common = workplace.run, workplace.common
+    until = _work_seconds(run) + PATIENCE
+
+    def is_early() -> bool:
+        return common.pruned is None or not common.pruned.solvable or _work_seconds(run) < until
+
+    ending = yield from run_while(steps, is_early)
     if ending is not None:
         return ending
-    assert workplace.common.pruned is not None
+    assert common.pruned is not None
     room = _room(limits)
     if room < LEAST_ROOM or not is_installed():
         return (yield from steps)
     limits.elsewhere = room + PROCESS_ROOM
-    process = SymbolicProcess(workplace.common.pruned, room, seed=workplace.run.seed)
-    run = workplace.run
+    process = SymbolicProcess(common.pruned, room, seed=run.seed)
     run.note_tier("reference")
     run.beside.append(process.run)
     if run.lanes is not None:
@@ -179,6 +183,11 @@ def run_symbolic_beside(steps: Steps, workplace: Workplace, limits: Limits) -> S
     finally:
         process.stop()
         _leave(process, run, limits)
+
+
+def _work_seconds(run: Run) -> float:
+    """Return the processor time of the other searches, in this thread and in lanes."""
+    return time.thread_time() + (0.0 if run.lanes is None else run.lanes.seconds)
 
 
 def _run_both(steps: Steps, process: SymbolicProcess, run: Run, limits: Limits) -> Steps:

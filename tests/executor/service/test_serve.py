@@ -238,6 +238,7 @@ def test_cancelling_a_job_gives_the_best_plan_so_far(client):
         ("solve", {"domain": LAMPS}, 422, "no problem"),
         ("solve", {**SMALL, "search": "fast"}, 422, "fast"),
         ("solve", {**SMALL, "engine": "fast-downward"}, 400, "no field 'engine'"),
+        ("solve", {**SMALL, "jobs": 2}, 400, "no field 'jobs'"),
         ("solve", {**SMALL, "problm": ""}, 400, "no field 'problm'"),
         ("solve", {"domain": "/etc/passwd"}, 400, "no domain or problem"),
         ("solve", {"domain": "courier"}, 400, "no domain or problem"),
