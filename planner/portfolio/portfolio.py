@@ -58,6 +58,8 @@ class Entry:
     """Seconds of processor time that count as spent at the beginning; a negative number lets the search go first."""
     when: Callable[[Workplace], bool] = lambda _: True
     """The tasks for which the search runs."""
+    improving: int = 0
+    """Its share where there are lanes and a plan is known: improving plans leaves a core to proofs then."""
     apart: bool = True
     """Whether it may run in a lane; others share abstractions."""
 
@@ -108,7 +110,9 @@ _RELAXED: Final = Entry(
     late=-HEAD_START,
 )
 _PROOF: Final = Entry(prove, 3, "only a search for a cheapest plan gives bounds")
-_ANYTIME: Final = Entry(search_anytime, 4, "users want a first plan soon, and its cost prunes all searches")
+_ANYTIME: Final = Entry(
+    search_anytime, 4, "users want a first plan soon, and its cost prunes all searches", improving=1
+)
 _SMALL: Final = "a small state space is searched fastest without an estimate"
 _EXACT: Final = (
     Entry(search_by("astar"), 2, "LM-cut is the best guide in a large state space", apart=False),
@@ -157,7 +161,7 @@ def select_contenders(name: str, workplace: Workplace) -> list[Contender]:
                 return start(workplace.branch(run, guard))
 
             found.append(
-                contend(workplace.run, begin, each.share, spent=each.late)
+                contend(workplace.run, begin, each.share, spent=each.late, improving=each.improving)
                 if each.apart
                 else Contender(each.start(workplace), each.share, spent=each.late)
             )

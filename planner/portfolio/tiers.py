@@ -122,6 +122,8 @@ class Contender:
     """The names of the search and the heuristic at work."""
     apart: Apart | None = None
     """What lets it be at work beside others; None if it shares its run and memory with others."""
+    improving: int = 0
+    """Its share where there are lanes and a plan is known; 0 if that is as before."""
     flight: Flight | None = None
     """Its turn in a lane; None while it has none."""
 
@@ -157,6 +159,7 @@ def contend(
     *,
     spent: float = 0.0,
     by: tuple[str, str] = ("", ""),
+    improving: int = 0,
 ) -> Contender:
     """Return a contender that may be at work in a lane where `run` has lanes.
 
@@ -167,7 +170,7 @@ def contend(
     from planner.search.lanes import Apart
 
     apart = Apart(run, by)
-    return Contender(make(apart.run, apart.guard), share, spent, by, apart)
+    return Contender(make(apart.run, apart.guard), share, spent, by, apart, improving)
 
 
 def take_turns(contenders: list[Contender], run: Run, *, shortest: float = FIRST_TURN) -> Steps:
@@ -238,6 +241,13 @@ class _Turns:
             yield  # else what this search did would count as done by the next one
         return False
 
+    def _due(self, contender: Contender) -> float:
+        """Return the time that a search has had, relative to its share."""
+        share = contender.share
+        if self.run.lanes is not None and self.run.plan is not None:
+            share = contender.improving or share
+        return contender.spent / share
+
     def _length(self) -> float:
         return max(self.shortest, self.total * TURN)
 
@@ -259,8 +269,8 @@ class _Turns:
         waiting = [each for each in self.contenders if each.flight is None]
         lanes = self.run.lanes
         if lanes is None or len(waiting) < 2:
-            return min(waiting, key=_due, default=None)
-        waiting.sort(key=_due)
+            return min(waiting, key=self._due, default=None)
+        waiting.sort(key=self._due)
         sharing = (each for each in waiting[: 1 + max(0, lanes.free)] if each.apart is None)
         here = next(sharing, waiting[0])
         self._fill_lanes(here)
@@ -270,7 +280,7 @@ class _Turns:
         """Let searches that may begin turns in lanes, as far as lanes are free, while `here` is at work."""
         assert self.run.lanes is not None
         waiting = [each for each in self.contenders if each.flight is None and each is not here]
-        for each in sorted(waiting, key=_due):
+        for each in sorted(waiting, key=self._due):
             if each.apart is not None:
                 if not self.run.lanes.take():
                     return
@@ -353,11 +363,6 @@ class _Turns:
         for each in self.contenders:
             if each.apart is not None:
                 each.steps.close()  # it may itself have searches in lanes
-
-
-def _due(contender: Contender) -> float:
-    """Return the time that a search has had, relative to its share."""
-    return contender.spent / contender.share
 
 
 def contain_errors(steps: Generator[None, None, T], run: Run) -> Generator[None, None, T | None]:

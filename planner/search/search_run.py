@@ -69,7 +69,7 @@ def as_advice(estimate: Any) -> Advice:
     return lambda state: (estimate(state), ())
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Run:
     """The incumbent, the lower bound and the statistics of a search; costs are in the task's units."""
 
