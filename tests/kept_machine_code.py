@@ -28,3 +28,4 @@ def use_machine_code(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(library, "SHIPPED", place / "nothing")
     patch.setenv("FORETHOUGHT_CACHE", str(place))
     patch.setattr(library, "_loaded", {})
+    assert library.load() is not None

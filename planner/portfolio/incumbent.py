@@ -118,7 +118,7 @@ class Incumbent:
 
     def _note_turns(self, begin: float, end: float) -> None:
         self._recorder.note_turn(self.run.by, begin, end)
-        for each in [*self.run.beside]:  # other threads add to it
+        for each in [*self.run.beside.values()]:  # other threads add to it
             self._recorder.note_turn(each.by, begin, end)
 
     def take_task(self, task: Task) -> None:

@@ -175,7 +175,7 @@ def run_symbolic_beside(steps: Steps, workplace: Workplace, limits: Limits) -> S
     limits.elsewhere = room + PROCESS_ROOM
     process = SymbolicProcess(common.pruned, room, seed=run.seed)
     run.note_tier("reference")
-    run.beside.append(process.run)
+    run.beside[id(process.run)] = process.run
     if run.lanes is not None:
         run.lanes.reserve()
     try:
@@ -225,8 +225,7 @@ def _run_both(steps: Steps, process: SymbolicProcess, run: Run, limits: Limits) 
 
 def _leave(process: SymbolicProcess, run: Run, limits: Limits) -> None:
     """Give back the memory and the lane of the `process`, which has ended."""
-    if process.run in run.beside:
-        run.beside.remove(process.run)
+    if run.beside.pop(id(process.run), None) is not None:
         limits.elsewhere = 0
         if run.lanes is not None:
             run.lanes.give_back()

@@ -290,14 +290,14 @@ class _Turns:
         from planner.search.lanes import Flight
 
         apart.hand_over()
-        self.run.beside.append(apart.run)
+        self.run.beside[id(apart.run)] = apart.run
         contender.flight = Flight(apart, contender.steps, self._length())
         if not contender.flight.start():
             self._leave(contender, apart)
 
     def _leave(self, contender: Contender, apart: Apart) -> None:
         contender.flight = None
-        self.run.beside.remove(apart.run)
+        self.run.beside.pop(id(apart.run))
 
     def _look_into_lanes(self, here: Contender | None) -> bool:
         """Report what is new in lanes, and use those that are free; return whether a search there is exhausted."""

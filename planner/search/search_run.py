@@ -69,7 +69,7 @@ def as_advice(estimate: Any) -> Advice:
     return lambda state: (estimate(state), ())
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class Run:
     """The incumbent, the lower bound and the statistics of a search; costs are in the task's units."""
 
@@ -95,8 +95,8 @@ class Run:
     """Those that found the incumbent."""
     news_by: tuple[str, str] = ("", "")
     """Those that found the latest incumbent or bound."""
-    beside: list[Run] = field(default_factory=list)
-    """The runs of searches at work in other threads and processes meanwhile, on this task or a form of it."""
+    beside: dict[int, Run] = field(default_factory=dict)
+    """The runs of searches at work in other threads and processes meanwhile, by identity; shared by parts of a run."""
     lanes: Lanes | None = None
     """Threads for searches beside this one; None if one search is at work at a time."""
     seed: int = 0

@@ -25,6 +25,7 @@ OPTIONS: dict[str, tuple[str, Any]] = {
     "--memory-limit": ("none", float("inf")),
     "--simulations": ("7", 7),
     "--seed": ("3", 3),
+    "--jobs": ("2", 2),
     "--exploration": ("0.5", Decimal("0.5")),
     "--pruning": ("h2", ["h2"]),
     "--expansion-limit": ("4", 4),
@@ -58,6 +59,7 @@ DEFAULTS = {
     "mode": "anytime",
     "time_limit": 10.0,
     "seed": 0,
+    "jobs": None,
     **dict.fromkeys(FLAGS.values(), False),
     **dict.fromkeys(
         ("search", "heuristic", "engine", "simulations", "memory_limit", "plan_file", "objective", "penalty", "budget")

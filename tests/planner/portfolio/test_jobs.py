@@ -82,7 +82,7 @@ def test_so_many_searches_are_at_work_at_once(jobs: int) -> None:
     assert finish(take_turns(contenders, run)) is Ending.INCOMPLETE
     assert (run.plan, run.limit, run.lanes.free) == ([1], 3, jobs - 1)
     assert run.found_by[0] in map(str, range(jobs))
-    assert run.beside == []
+    assert run.beside == {}
 
 
 def count_at_work(inside: list[int], most: list[int]) -> Steps:
