@@ -114,8 +114,7 @@ class Apart:
         """Return a `check` that also raises `Recalled` where the search is to end."""
 
         def look() -> None:
-            if self.is_recalled or self.lanes.is_closed:
-                raise Recalled
+            self.check()
             check()
 
         return look
