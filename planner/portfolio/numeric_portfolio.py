@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from functools import cache, partial
+from threading import Lock
 
 from planner.errors import PlanError, UnsupportedError
 from planner.grounding.ground_numeric import ground_numeric
 from planner.heuristics.numeric_lmcut_compiled import bound_numeric
 from planner.heuristics.numeric_state_equation_compiled import write_state_equation
-from planner.lightweight import TYPE_CHECKING, Final
+from planner.lightweight import TYPE_CHECKING, Final, TypeVar
 from planner.limits import LimitReached, work_seconds
 from planner.options import SolveOptions
 from planner.plan import Result, Status, Step, StoppedBy, unsupported_result
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from planner.limits import Limits
     from planner.model import Problem
     from planner.task.numeric_pricing import Pricing
+
+T = TypeVar("T")
 
 KERNELS: Final = ("best_first", "astar", "numeric_action_elimination")
 """Modules of kernels that search numeric tasks."""
@@ -185,8 +189,8 @@ def run_searches(
     costs = board.costs if pricing is None else pricing.least
     relax: Relax = partial(bound_numeric, space, costs)
     write: Write = partial(write_state_equation, space, costs)
-    if run.lanes is None:  # else each search needs its own, as it writes to them
-        relax, write = cache(relax), cache(write)
+    share = cache if run.lanes is None else _copy_for_each  # searches write to them
+    relax, write = share(relax), share(write)
 
     def prepare_and_search(heuristic: str, weight: int, own: Run, guard: Guard | None) -> Steps:
         search = CompiledAstar(
@@ -215,6 +219,19 @@ def run_searches(
     if mode == "first" or (pricing is not None and len(pricing.prices.end)):
         return steps
     return run_classical_beside(steps, space.source, pricing, run, incumbent.limits)
+
+
+def _copy_for_each(make: Callable[[], T]) -> Callable[[], T]:
+    """Return a function that calls `make` once, and returns a copy of what it returned to each search."""
+    lock, made = Lock(), list[T]()
+
+    def copy_made() -> T:
+        with lock:
+            if not made:
+                made.append(make())
+        return deepcopy(made[0])
+
+    return copy_made
 
 
 def _find_apart(space: NumericSpace, entries: Mapping[str, Call], run: Run, guard: Guard | None) -> Steps:
