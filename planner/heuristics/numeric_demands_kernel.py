@@ -21,7 +21,7 @@ from planner.heuristics.numeric_relaxation_kernel import (
     want_preconditions,
 )
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, kernel
-from planner.task.packed_numbers_kernel import amount_of, sum_terms
+from planner.task.packed_numbers_kernel import amount_of, value_of
 from planner.task.packed_states_kernel import Space
 
 REPAIRS: Final = 100
@@ -109,7 +109,7 @@ def _sum_changes(
             variable = space.numbers.variable[effect]
             amount = amount_of(space.numbers, effect, state, base + words)
             if not space.numbers.additive[effect]:
-                amount -= state[base + words + variable]
+                amount -= value_of(space.numbers.fields, variable, state, base + words)
             total = memory.change[variable] + amount * room.repeated[relaxed.action[operator]]
             memory.change[variable] = max(min(total, DEAR), -DEAR)
 
@@ -119,6 +119,7 @@ def _find_lack(
     room: NumericRoom, demands: NumericDemands, memory: DemandRoom, space: Space, plan: int
 ) -> tuple[int, int, int]:
     """Return an operator of the plan, the number of its drain, and what the condition of that lacks; else three 0s."""
+    comparisons = space.comparisons
     for place in range(room.many[0]):
         operator = room.member[place] + 0
         index, last = demands.drain_start[operator] + 0, demands.drain_start[operator + 1] + 0
@@ -126,14 +127,8 @@ def _find_lack(
             condition = demands.drained[index]
             if memory.lacking[condition] != plan:
                 lack = room.short[condition] - demands.drain[index]
-                lack -= sum_terms(
-                    space.comparisons.term_start,
-                    space.comparisons.term,
-                    space.comparisons.weight,
-                    condition,
-                    memory.change,
-                    0,
-                )
+                for term in range(comparisons.term_start[condition], comparisons.term_start[condition + 1]):
+                    lack -= comparisons.weight[term] * memory.change[comparisons.term[term]]
                 if lack > 0:
                     return operator, index, lack
             index += 1

@@ -196,7 +196,7 @@ def _load_state(
         if fact != NOTHING and room.value[fact] > 0:
             waiting = _reach(room, fact, 0, waiting)
     for number in range(len(space.comparisons.constant)):
-        short = lack_of(space.comparisons, number, state, base + words)
+        short = lack_of(space.numbers.fields, space.comparisons, number, state, base + words)
         grain = bounds.grain[number]
         if grain > 1 and short > 0:
             short = (short + grain - 1) // grain * grain

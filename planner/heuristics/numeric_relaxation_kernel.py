@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, kernel
 from planner.jit.containers_kernel import pop, push
-from planner.task.packed_numbers_kernel import amount_of, lack_of
+from planner.task.packed_numbers_kernel import amount_of, lack_of, value_of
 from planner.task.packed_states_kernel import Space
 
 DEAR: Final = 1 << 58
@@ -147,7 +147,7 @@ def load_state(
     for word in range(words):
         room.state[word] = state[base + word]
     for number in range(len(space.comparisons.constant)):
-        room.short[number] = lack_of(space.comparisons, number, state, base + words)
+        room.short[number] = lack_of(space.numbers.fields, space.comparisons, number, state, base + words)
 
 
 @kernel
@@ -214,7 +214,7 @@ def gain_of(relaxed: NumericRelaxed, space: Space, index: int, state: Words, bas
         effect = relaxed.by[place]
         amount = amount_of(space.numbers, effect, state, base)
         if not space.numbers.additive[effect]:
-            amount -= state[base + space.numbers.variable[effect]]
+            amount -= value_of(space.numbers.fields, space.numbers.variable[effect], state, base)
         gain += relaxed.factor[place] * amount
     return gain
 

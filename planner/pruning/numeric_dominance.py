@@ -63,12 +63,11 @@ def make_fronts(space: NumericSpace, slots: int) -> Fronts | None:
     signs = find_signs(space.source)
     if not any(signs):
         return None
-    masks = [-1] * space.words
+    fields = space.space.numbers.fields
+    masks = [-1] * (space.words + fields.words[0])
     for word, mask in zip(space.space.comparisons.word, space.space.comparisons.mask, strict=True):
         masks[word] &= ~mask
-    return Fronts(
-        words([*masks, *[0 if sign else -1 for sign in signs]]),
-        words([*[0] * space.words, *signs]),
-        empty_index(slots),
-        index([]),
-    )
+    for variable, sign in enumerate(signs):
+        if sign:
+            masks[space.words + fields.word[variable]] &= ~(fields.mask[variable] << fields.shift[variable])
+    return Fronts(words(masks), words(signs), empty_index(slots), index([]))

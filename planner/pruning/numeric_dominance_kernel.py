@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from planner.jit.common_kernel import NOTHING, Index, Words, kernel
+from planner.task.packed_numbers_kernel import Fields, value_of
 from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER, Nodes, Registry
 
 MOST_COMPARED: Final = 300
@@ -14,8 +15,8 @@ MOST_COMPARED: Final = 300
 class Fronts(NamedTuple):
     """States of which none dominates another, as lists of those that hash alike.
 
-    Two states compare if they agree in the bits `mask` of each word; `sign` says of each word whether more (1) or less
-    (-1) of it is better, or 0. `first` has the newest state of each slot, `next` by state the one before it.
+    Two states compare if they agree in the bits `mask` of each word; `sign` says of each variable whether more (1) or
+    less (-1) of it is better, or 0. `first` has the newest state of each slot, `next` by state the one before it.
     """
 
     mask: Words
@@ -25,7 +26,7 @@ class Fronts(NamedTuple):
 
 
 @kernel
-def is_dominated(fronts: Fronts, registry: Registry, nodes: Nodes, state: int) -> bool:
+def is_dominated(fronts: Fronts, fields: Fields, registry: Registry, nodes: Nodes, state: int) -> bool:
     """Return whether a known state dominates `state`; if not, take `state` in, and drop what it dominates."""
     row = len(fronts.mask)
     base, value = state * row, 0
@@ -38,7 +39,7 @@ def is_dominated(fronts: Fronts, registry: Registry, nodes: Nodes, state: int) -
         if other == NOTHING:
             break
         after = fronts.next[other] + 0
-        verdict = _compare(fronts, registry, base, other * row, nodes.cost[state] - nodes.cost[other])
+        verdict = _compare(fronts, fields, registry, base, other * row, nodes.cost[state] - nodes.cost[other])
         if verdict > 0:
             return True
         if verdict == 0:
@@ -54,15 +55,16 @@ def is_dominated(fronts: Fronts, registry: Registry, nodes: Nodes, state: int) -
 
 
 @kernel
-def _compare(fronts: Fronts, registry: Registry, one: int, other: int, more: int) -> int:
+def _compare(fronts: Fronts, fields: Fields, registry: Registry, one: int, other: int, more: int) -> int:
     """Return 1 if the state at `other` dominates the one at `one`, which costs so much `more`; -1 if the reverse."""
-    better, worse = more >= 0, more <= 0
+    better, worse, state, words = more >= 0, more <= 0, registry.state, len(fronts.mask) - fields.words[0]
     for word in range(len(fronts.mask)):
-        left, right = registry.state[one + word], registry.state[other + word]
-        if (left ^ right) & fronts.mask[word]:
+        if (state[one + word] ^ state[other + word]) & fronts.mask[word]:
             return 0
-        if fronts.sign[word]:
-            ahead = (right - left) * fronts.sign[word]
+    for variable in range(len(fronts.sign)):
+        if fronts.sign[variable]:
+            ahead = value_of(fields, variable, state, other + words) - value_of(fields, variable, state, one + words)
+            ahead *= fronts.sign[variable]
             better = better and ahead >= 0
             worse = worse and ahead <= 0
             if not better and not worse:
