@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Reals, Words, kernel
-from planner.task.packed_numbers_kernel import value_of
+from planner.task.packed_numbers_kernel import unpack_values
 from planner.task.packed_states_kernel import Space
 
 TINY: Final = 1e-9
@@ -110,11 +110,12 @@ def bound_by_equation(
 @kernel
 def _measure(equation: Equation, tableau: Tableau, space: Space, words: int, state: Words, base: int) -> None:
     """Write the demands of a state to `tableau.now`."""
-    now, coding, fields = tableau.now, space.coding, space.numbers.fields
+    now, coding, values = tableau.now, space.coding, space.numbers.now
+    unpack_values(space.numbers, state, base + words)
     for row in range(len(now)):
         total = equation.demand[row] + 0
         for index in range(equation.term_start[row], equation.term_start[row + 1]):
-            total -= equation.weight[index] * value_of(fields, equation.term[index], state, base + words)
+            total -= equation.weight[index] * values[equation.term[index]]
         now[row] = total
     for variable in range(len(coding.word)):
         value = state[base + coding.word[variable]] >> coding.shift[variable] & coding.mask[variable]

@@ -63,11 +63,20 @@ def make_fronts(space: NumericSpace, slots: int) -> Fronts | None:
     signs = find_signs(space.source)
     if not any(signs):
         return None
-    fields = space.space.numbers.fields
-    masks = [-1] * (space.words + fields.words[0])
+    fields, first = space.space.numbers.fields, space.words
+    resources = [variable for variable, sign in enumerate(signs) if sign]
+    masks = [-1] * (first + fields.words[0])
     for word, mask in zip(space.space.comparisons.word, space.space.comparisons.mask, strict=True):
         masks[word] &= ~mask
-    for variable, sign in enumerate(signs):
-        if sign:
-            masks[space.words + fields.word[variable]] &= ~(fields.mask[variable] << fields.shift[variable])
-    return Fronts(words(masks), words(signs), empty_index(slots), index([]))
+    for each in resources:
+        masks[first + fields.word[each]] &= ~(fields.mask[each] << fields.shift[each])
+    return Fronts(
+        index(word for word, mask in enumerate(masks) if mask),
+        words(mask for mask in masks if mask),
+        index(first + fields.word[each] for each in resources),
+        words(fields.shift[each] for each in resources),
+        words(fields.mask[each] for each in resources),
+        words(signs[each] for each in resources),
+        empty_index(slots),
+        index([]),
+    )

@@ -156,9 +156,7 @@ def reconsider(nodes: Nodes, count: int, also_evaluated: int) -> int:
 
 @kernel
 def _is_dominated(at: Workspace, state: int) -> bool:
-    return len(at.pruning.fronts.first) > 1 and is_dominated(
-        at.pruning.fronts, at.space.numbers.fields, at.registry, at.nodes, state
-    )
+    return len(at.pruning.fronts.first) > 1 and is_dominated(at.pruning.fronts, at.registry, at.nodes, state)
 
 
 @kernel

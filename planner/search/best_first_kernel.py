@@ -160,7 +160,7 @@ def _search(layers: int, work: int, at: Workspace) -> int:
         if estimate == INFINITE:
             continue
         if layers == NUMBERS and number[slot.PAYS]:
-            estimate += meet_demands(at.relaxed, at.room, at.demands, at.memory, space, words, states, base, plan)
+            estimate += meet_demands(at.relaxed, at.room, at.demands, at.memory, space, plan)
             number[slot.WORK] += len(at.relaxed.cost)
         note_estimate(number, estimate)
         number[slot.EXPANSIONS] += 1

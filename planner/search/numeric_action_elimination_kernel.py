@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import DONE, NOTHING, PAUSED, Index, Words, entry, kernel
 from planner.task.packed_facts_kernel import Conditions, holds
-from planner.task.packed_numbers_kernel import APPLIED, compare, lack_of, put_value, value_of
+from planner.task.packed_numbers_kernel import APPLIED, compare, lack_of, put_value, unpack_values, value_of
 from planner.task.packed_states_kernel import Space, apply, row_of
 
 LAY_OUT: Final = 0
@@ -314,8 +314,8 @@ def _add_up(
     numbers, after = space.numbers, space.numbers.after
     first, last = numbers.start[action], numbers.start[action + 1]
     _copy_row(state, source, state, target, row_of(space, words))
-    for effect in range(first, last):
-        variable = numbers.variable[effect]
+    for index in range(numbers.read_start[action], numbers.read_start[action + 1]):
+        variable = numbers.read[index]
         after[variable] = value_of(numbers.fields, variable, state, source + words)
     for effect in range(first, last):
         after[numbers.variable[effect]] += times * numbers.constant[effect]
@@ -325,7 +325,7 @@ def _add_up(
             return False
         put_value(numbers.fields, variable, after[variable], state, target + words)
     for effect in range(first, last):
-        compare(numbers.fields, space.comparisons, numbers.variable[effect], words, state, target)
+        compare(space.comparisons, numbers.variable[effect], after, state, target)
     return holds(preconditions, action, state, target)
 
 
@@ -347,10 +347,11 @@ def _find_repair(
     """
     many, row = len(plan.action), row_of(space, words)
     base = run * row if run == many else (run + 1) * row
+    unpack_values(space.numbers, plan.fresh, base + words)
     which = len(needs.start) - 2 if run == many else plan.action[run] + 0
     for place in range(needs.start[which], needs.start[which + 1]):
         number = needs.comparison[place] + 0
-        lack = lack_of(space.numbers.fields, space.comparisons, number, plan.fresh, base + words)
+        lack = lack_of(space.comparisons, number, space.numbers.now)
         sign = 1
         if not needs.sense[place]:
             sign, lack = -1, 1 - lack

@@ -115,9 +115,11 @@ def pack_numbers(source: NumericTask, packing: Packing, limit: int) -> tuple[Num
     numbers = Numbers(
         pack_fields(ranges, limit),
         zeros(len(low)),
+        zeros(len(low)),
         words(low),
         words(high),
         index(int(bound == end) for bound, end in zip(declared, ends, strict=True)),
+        *flatten(_list_read(source)),
         index(start),
         index(each.variable for each in effects),
         index(int(each.additive) for each in effects),
@@ -129,6 +131,23 @@ def pack_numbers(source: NumericTask, packing: Packing, limit: int) -> tuple[Num
         pack_conjunctions(conjunctions, packing),
     )
     return numbers, effects
+
+
+def _list_read(source: NumericTask) -> list[list[int]]:
+    """Return by action the variables that it changes or reads, and those of conditions that read what it changes."""
+    beside = [{variable} for variable in range(len(source.variables))]
+    for condition in source.conditions:
+        variables = [variable for variable, _ in condition.terms]
+        for variable in variables:
+            beside[variable].update(variables)
+    found, known = [], dict[tuple[LinearEffect, ...], list[int]]()
+    for changes in under_limits(source.changes):
+        effects = tuple([effect for each in changes for effect in each.effects])
+        if effects not in known:
+            read = {variable for effect in effects for variable, _ in effect.terms}
+            known[effects] = sorted(read.union(*[beside[effect.variable] for effect in effects]))
+        found.append(known[effects])
+    return found
 
 
 def _narrow(limit: int, *bounds: int | None) -> int:

@@ -37,16 +37,21 @@ class Numbers(NamedTuple):
     """The variables and the effects on them.
 
     `low` and `high` are the bounds of variables; `declared[2 * v]` and `declared[2 * v + 1]` say whether it is the
-    domain that has them. `after` is room for the values after an action. The effects of action a are numbers `start[a]`
-    up to `start[a + 1]`. Effect e changes `variable[e]`, by a sum if `additive[e]`, else to it: `constant[e]` and the
-    terms of its list. It happens if one of the conjunctions of its list `guard` holds, or if that list is empty.
+    domain that has them. `now` and `after` are room for the values in a state and after an action. Action a reads and
+    changes the variables of its list `read`, also by conditions that read what it changes. Its effects are numbers
+    `start[a]` up to `start[a + 1]`. Effect e changes `variable[e]`, by a sum if `additive[e]`, else to it:
+    `constant[e]` and the terms of its list. It happens if one of the conjunctions of its list `guard` holds, or if that
+    list is empty.
     """
 
     fields: Fields
+    now: Words
     after: Words
     low: Words
     high: Words
     declared: Index
+    read_start: Index
+    read: Index
     start: Index
     variable: Index
     additive: Index
@@ -105,6 +110,13 @@ def put_value(fields: Fields, variable: int, value: int, state: Words, base: int
 
 
 @kernel
+def unpack_values(numbers: Numbers, state: Words, base: int) -> None:
+    """Write the values in the state whose variables begin at `state[base]` to `numbers.now`."""
+    for variable in range(len(numbers.now)):
+        numbers.now[variable] = value_of(numbers.fields, variable, state, base)
+
+
+@kernel
 def price_step(prices: Prices, fields: Fields, state: Words, source: int, target: int) -> int:
     """Return what a step costs beside its action, between states whose variables begin at `source` and `target`."""
     total = 0
@@ -126,19 +138,19 @@ def price_end(prices: Prices, fields: Fields, state: Words, base: int) -> int:
 
 
 @kernel
-def sum_terms(fields: Fields, start: Index, term: Index, weight: Words, number: int, state: Words, base: int) -> int:
-    """Return the sum of the terms of list `number` where the variables begin at `state[base]`."""
+def sum_terms(start: Index, term: Index, weight: Words, number: int, values: Words) -> int:
+    """Return the sum of the terms of list `number` where the variables have these `values`."""
     total = 0
     for index in range(start[number], start[number + 1]):
-        total += weight[index] * value_of(fields, term[index], state, base)
+        total += weight[index] * values[term[index]]
     return total
 
 
 @kernel
-def lack_of(fields: Fields, comparisons: Comparisons, number: int, state: Words, base: int) -> int:
-    """Return what comparison `number` lacks, 0 or less if it holds, where the variables begin at `state[base]`."""
+def lack_of(comparisons: Comparisons, number: int, values: Words) -> int:
+    """Return what comparison `number` lacks, 0 or less if it holds, where the variables have these `values`."""
     return -comparisons.constant[number] - sum_terms(
-        fields, comparisons.term_start, comparisons.term, comparisons.weight, number, state, base
+        comparisons.term_start, comparisons.term, comparisons.weight, number, values
     )
 
 
@@ -151,13 +163,14 @@ def change_numbers(
     That state has the variables from before so far; its comparisons are brought up to date. Returns `APPLIED`, or why
     the action cannot be applied.
     """
-    first, last, fields, after = numbers.start[action], numbers.start[action + 1], numbers.fields, numbers.after
-    for effect in range(first, last):
-        variable = numbers.variable[effect]
-        after[variable] = value_of(fields, variable, state, source + words)
+    first, last, after = numbers.start[action], numbers.start[action + 1], numbers.after
+    for index in range(numbers.read_start[action], numbers.read_start[action + 1]):
+        variable = numbers.read[index]
+        numbers.now[variable] = value_of(numbers.fields, variable, state, source + words)
+        after[variable] = numbers.now[variable]
     for effect in range(first, last):
         if happens(numbers, effect, state, source):
-            amount, variable = amount_of(numbers, effect, state, source + words), numbers.variable[effect]
+            amount, variable = amount_of(numbers, effect, numbers.now), numbers.variable[effect]
             after[variable] = after[variable] + amount if numbers.additive[effect] else amount
     for effect in range(first, last):
         if not happens(numbers, effect, state, source):
@@ -168,9 +181,9 @@ def change_numbers(
             return OUT_OF_BOUNDS if numbers.declared[2 * variable] else OUT_OF_RANGE
         if value > numbers.high[variable]:
             return OUT_OF_BOUNDS if numbers.declared[2 * variable + 1] else OUT_OF_RANGE
-        put_value(fields, variable, value, state, target + words)
+        put_value(numbers.fields, variable, value, state, target + words)
     for effect in range(first, last):
-        compare(fields, comparisons, numbers.variable[effect], words, state, target)
+        compare(comparisons, numbers.variable[effect], after, state, target)
     return APPLIED
 
 
@@ -187,19 +200,16 @@ def happens(numbers: Numbers, effect: int, state: Words, source: int) -> bool:
 
 
 @kernel
-def amount_of(numbers: Numbers, effect: int, state: Words, base: int) -> int:
-    """Return what `effect` adds or assigns where the variables begin at `state[base]`."""
-    return numbers.constant[effect] + sum_terms(
-        numbers.fields, numbers.term_start, numbers.term, numbers.weight, effect, state, base
-    )
+def amount_of(numbers: Numbers, effect: int, values: Words) -> int:
+    """Return what `effect` adds or assigns where the variables have these `values`."""
+    return numbers.constant[effect] + sum_terms(numbers.term_start, numbers.term, numbers.weight, effect, values)
 
 
 @kernel
-def compare(fields: Fields, comparisons: Comparisons, variable: int, words: int, state: Words, base: int) -> None:
-    """Bring the facts of the conditions that read `variable` up to date in the state at `state[base]`."""
+def compare(comparisons: Comparisons, variable: int, values: Words, state: Words, base: int) -> None:
+    """Bring the facts of conditions that read `variable` up to date with `values` in the state at `state[base]`."""
     for index in range(comparisons.reader_start[variable], comparisons.reader_start[variable + 1]):
         number = comparisons.reader[index]
-        total = -lack_of(fields, comparisons, number, state, base + words)
         place = base + comparisons.word[number]
-        bits = comparisons.yes[number] if total >= 0 else comparisons.no[number]
+        bits = comparisons.yes[number] if lack_of(comparisons, number, values) <= 0 else comparisons.no[number]
         state[place] = state[place] & ~comparisons.mask[number] | bits
