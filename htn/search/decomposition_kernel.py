@@ -14,7 +14,7 @@ from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
 from planner.task.packed_facts_kernel import holds
 from planner.task.packed_numbers_kernel import APPLIED, OUT_OF_RANGE
-from planner.task.packed_states_kernel import Space, apply
+from planner.task.packed_states_kernel import Space, apply, row_of
 from planner.task.state_registry_kernel import Registry, number_of
 
 EAGER: Final = 0
@@ -77,7 +77,7 @@ def decompose(
     counts states that were left out since their values are too great.
     """
     number[slot.WORK] = 0
-    words, actions = len(guide.room.state) + len(space.numbers.low), len(space.actions.cost)
+    words, actions = row_of(space, len(guide.room.state)), len(space.actions.cost)
     while number[slot.WORK] < work:
         if not _has_room(number, registry, stacks, places, waiting, words):
             return FULL
@@ -125,7 +125,7 @@ def _evaluate(
     if places.estimate[place] == UNKNOWN:
         number[slot.EVALUATIONS] += 1
         number[slot.WORK] += 2 * len(guide.relaxed.cost) + 20
-        plan, words = number[slot.EVALUATIONS] + 0, len(guide.room.state) + len(space.numbers.low)
+        plan, words = number[slot.EVALUATIONS] + 0, row_of(space, len(guide.room.state))
         base = places.key.state[2 * place] * words
         cell = places.key.state[2 * place + 1] + 0
         places.estimate[place] = estimate_stack(guide, space, hierarchy, stacks, registry.state, base, cell, plan)
@@ -306,7 +306,7 @@ def _apply_action(
     state = places.key.state[2 * place] + 0
     if not holds(hierarchy.required, action, registry.state, state * words):
         return -1
-    facts, target = words - len(space.numbers.low), number[slot.STATES] * words
+    facts, target = words - space.numbers.fields.words[0], number[slot.STATES] * words
     outcome = apply(space, action, registry.state, state * words, target, facts)
     if outcome != APPLIED:
         if outcome == OUT_OF_RANGE:

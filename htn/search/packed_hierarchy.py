@@ -19,7 +19,7 @@ from planner.jit.common_kernel import INFINITE
 from planner.jit.containers_kernel import Lists
 from planner.jit.library import Call
 from planner.task.ground_task import Task
-from planner.task.numeric_task_compiled import find_limit, pack_comparisons, pack_numbers
+from planner.task.numeric_task_compiled import find_limit, pack_comparisons, pack_numbers, pack_values
 from planner.task.packed_facts_kernel import Changes, Conditions, Places
 from planner.task.packed_states_kernel import Space, Tree
 from planner.task.packed_task_compiled import Effects, find_emptied, pack_initial_state, pack_variables, variables_of
@@ -51,12 +51,11 @@ class PackedHierarchy:
         check()
         self.space = self._space(task)
         self.initial = pack_initial_state(task, self.packing, self.space)
-        if ground.numeric is not None:
-            self.initial += [each.initial for each in ground.numeric.variables]
-            if self.fits_words:
-                numbers, _ = pack_numbers(ground.numeric, self.packing, find_limit(ground.numeric))
-                comparisons = pack_comparisons(ground.numeric, self.packing)
-                self.space = self.space._replace(numbers=numbers, comparisons=comparisons)
+        if ground.numeric is not None and self.fits_words:
+            numbers, _ = pack_numbers(ground.numeric, self.packing, find_limit(ground.numeric))
+            self.initial += pack_values(numbers.fields, [each.initial for each in ground.numeric.variables])
+            comparisons = pack_comparisons(ground.numeric, self.packing)
+            self.space = self.space._replace(numbers=numbers, comparisons=comparisons)
         check()
         self._linearisations = [_Linearisation(each) for each in self._arrays.sources]
 

@@ -67,20 +67,17 @@ def meet_demands(
     demands: NumericDemands,
     memory: DemandRoom,
     space: Space,
-    words: int,
-    state: Words,
-    base: int,
     plan: int,
 ) -> int:
-    """Complete the relaxed plan `plan` for the state at `state[base]`; return what that adds to its cost."""
+    """Complete the relaxed plan `plan` for the state that it was made for; return what that adds to its cost."""
     more = 0
     for _ in range(REPAIRS):
-        _sum_changes(relaxed, room, demands, memory, space, words, state, base)
+        _sum_changes(relaxed, room, demands, memory, space)
         operator, index, lack = _find_lack(room, demands, memory, space, plan)
         if not lack:
             break
         condition = demands.drained[index] + 0
-        best, times = _find_producer(relaxed, room, demands, memory, space, condition, lack, plan, state, base + words)
+        best, times = _find_producer(relaxed, room, demands, memory, space, condition, lack, plan)
         if best != NOTHING:
             more += _repeat_more(relaxed, room, best, times, plan)
         else:
@@ -95,9 +92,6 @@ def _sum_changes(
     demands: NumericDemands,
     memory: DemandRoom,
     space: Space,
-    words: int,
-    state: Words,
-    base: int,
 ) -> None:
     """Sum up what the operators of the plan add to each variable, as the evaluated state says."""
     for variable in range(len(memory.change)):
@@ -107,9 +101,9 @@ def _sum_changes(
         for index in range(demands.own_start[operator], demands.own_start[operator + 1]):
             effect = demands.own[index]
             variable = space.numbers.variable[effect]
-            amount = amount_of(space.numbers, effect, state, base + words)
+            amount = amount_of(space.numbers, effect, space.numbers.now)
             if not space.numbers.additive[effect]:
-                amount -= state[base + words + variable]
+                amount -= space.numbers.now[variable]
             total = memory.change[variable] + amount * room.repeated[relaxed.action[operator]]
             memory.change[variable] = max(min(total, DEAR), -DEAR)
 
@@ -119,6 +113,7 @@ def _find_lack(
     room: NumericRoom, demands: NumericDemands, memory: DemandRoom, space: Space, plan: int
 ) -> tuple[int, int, int]:
     """Return an operator of the plan, the number of its drain, and what the condition of that lacks; else three 0s."""
+    comparisons = space.comparisons
     for place in range(room.many[0]):
         operator = room.member[place] + 0
         index, last = demands.drain_start[operator] + 0, demands.drain_start[operator + 1] + 0
@@ -127,12 +122,7 @@ def _find_lack(
             if memory.lacking[condition] != plan:
                 lack = room.short[condition] - demands.drain[index]
                 lack -= sum_terms(
-                    space.comparisons.term_start,
-                    space.comparisons.term,
-                    space.comparisons.weight,
-                    condition,
-                    memory.change,
-                    0,
+                    comparisons.term_start, comparisons.term, comparisons.weight, condition, memory.change
                 )
                 if lack > 0:
                     return operator, index, lack
@@ -150,8 +140,6 @@ def _find_producer(
     condition: int,
     lack: int,
     plan: int,
-    state: Words,
-    base: int,
 ) -> tuple[int, int]:
     """Return the operator that gives the condition what it lacks at the least cost, and how often; else `NOTHING`."""
     best, least, most = NOTHING, INFINITE, 0
@@ -161,7 +149,7 @@ def _find_producer(
             continue
         gain = relaxed.steady[index] + 0
         if not gain:
-            gain = gain_of(relaxed, space, index, state, base)
+            gain = gain_of(relaxed, space, index)
         if gain <= 0:
             continue
         times = min((lack + gain - 1) // gain, MOST_TIMES)

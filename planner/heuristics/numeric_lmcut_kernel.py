@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, kernel
 from planner.jit.containers_kernel import pop, push
-from planner.task.packed_numbers_kernel import lack_of
+from planner.task.packed_numbers_kernel import lack_of, unpack_values
 from planner.task.packed_states_kernel import Space
 
 DEAR: Final = 1 << 59
@@ -195,8 +195,9 @@ def _load_state(
         fact = space.coding.fact[space.coding.first[variable] + now] + 0
         if fact != NOTHING and room.value[fact] > 0:
             waiting = _reach(room, fact, 0, waiting)
+    unpack_values(space.numbers, state, base + words)
     for number in range(len(space.comparisons.constant)):
-        short = lack_of(space.comparisons, number, state, base + words)
+        short = lack_of(space.comparisons, number, space.numbers.now)
         grain = bounds.grain[number]
         if grain > 1 and short > 0:
             short = (short + grain - 1) // grain * grain

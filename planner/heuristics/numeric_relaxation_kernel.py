@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, kernel
 from planner.jit.containers_kernel import pop, push
-from planner.task.packed_numbers_kernel import amount_of, lack_of
+from planner.task.packed_numbers_kernel import amount_of, lack_of, unpack_values
 from planner.task.packed_states_kernel import Space
 
 DEAR: Final = 1 << 58
@@ -103,7 +103,7 @@ def estimate_numeric(
     for operator in range(goal + 1):
         room.missing[operator] = room.at_first[operator]
         if not room.missing[operator]:
-            waiting = _fire(relaxed, room, space, words, state, base, operator, 0, waiting)
+            waiting = _fire(relaxed, room, space, operator, 0, waiting)
     while waiting and room.missing[goal]:
         fact, value = room.heap[0] + 0, room.key[0] + 0
         waiting = pop(room.key, room.heap, waiting)
@@ -116,7 +116,7 @@ def estimate_numeric(
                 total = 0
                 for other in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
                     total = min(total + room.value[relaxed.precondition[other]], DEAR)
-                waiting = _fire(relaxed, room, space, words, state, base, operator, total, waiting)
+                waiting = _fire(relaxed, room, space, operator, total, waiting)
     if room.missing[goal]:
         return INFINITE
     return extract_plan(relaxed, room, plan)
@@ -146,8 +146,9 @@ def load_state(
             room.supporter[fact] = NOTHING
     for word in range(words):
         room.state[word] = state[base + word]
+    unpack_values(space.numbers, state, base + words)
     for number in range(len(space.comparisons.constant)):
-        room.short[number] = lack_of(space.comparisons, number, state, base + words)
+        room.short[number] = lack_of(space.comparisons, number, space.numbers.now)
 
 
 @kernel
@@ -162,9 +163,6 @@ def _fire(
     relaxed: NumericRelaxed,
     room: NumericRoom,
     space: Space,
-    words: int,
-    state: Words,
-    base: int,
     operator: int,
     total: int,
     waiting: int,
@@ -180,7 +178,7 @@ def _fire(
         if short > 0 and total + cost < room.value[relaxed.fact[condition]]:
             gain, first, extra = relaxed.steady[index] + 0, NOTHING, 0
             if not gain:
-                gain = gain_of(relaxed, space, index, state, base + words)
+                gain = gain_of(relaxed, space, index)
                 if gain <= 0:
                     first = _find_first(relaxed, room, space, index)
                     gain = short
@@ -207,14 +205,14 @@ def _lower(room: NumericRoom, fact: int, value: int, operator: int, times: int, 
 
 
 @kernel
-def gain_of(relaxed: NumericRelaxed, space: Space, index: int, state: Words, base: int) -> int:
-    """Return what help `index` adds to its condition in the state whose variables begin at `state[base]`."""
+def gain_of(relaxed: NumericRelaxed, space: Space, index: int) -> int:
+    """Return what help `index` adds to its condition in the state that was loaded last."""
     gain = 0
     for place in range(relaxed.by_start[index], relaxed.by_start[index + 1]):
         effect = relaxed.by[place]
-        amount = amount_of(space.numbers, effect, state, base)
+        amount = amount_of(space.numbers, effect, space.numbers.now)
         if not space.numbers.additive[effect]:
-            amount -= state[base + space.numbers.variable[effect]]
+            amount -= space.numbers.now[space.numbers.variable[effect]]
         gain += relaxed.factor[place] * amount
     return gain
 

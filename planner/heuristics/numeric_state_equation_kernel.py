@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Reals, Words, kernel
-from planner.task.packed_facts_kernel import Coding
+from planner.task.packed_numbers_kernel import unpack_values
+from planner.task.packed_states_kernel import Space
 
 TINY: Final = 1e-9
 """Numbers below this count as 0."""
@@ -78,13 +79,13 @@ class Tableau(NamedTuple):
 
 @kernel
 def bound_by_equation(
-    equation: Equation, tableau: Tableau, coding: Coding, words: int, state: Words, base: int, limit: int
+    equation: Equation, tableau: Tableau, space: Space, words: int, state: Words, base: int, limit: int
 ) -> int:
     """Return a lower bound of the cost of plans from the state at `state[base]`; `INFINITE` for a dead end.
 
     No more than some bound is computed once it reaches `limit`.
     """
-    _measure(equation, tableau, coding, words, state, base)
+    _measure(equation, tableau, space, words, state, base)
     before = _evaluate(tableau)
     if before >= limit:
         return before
@@ -107,13 +108,14 @@ def bound_by_equation(
 
 
 @kernel
-def _measure(equation: Equation, tableau: Tableau, coding: Coding, words: int, state: Words, base: int) -> None:
+def _measure(equation: Equation, tableau: Tableau, space: Space, words: int, state: Words, base: int) -> None:
     """Write the demands of a state to `tableau.now`."""
-    now = tableau.now
+    now, coding, values = tableau.now, space.coding, space.numbers.now
+    unpack_values(space.numbers, state, base + words)
     for row in range(len(now)):
         total = equation.demand[row] + 0
         for index in range(equation.term_start[row], equation.term_start[row + 1]):
-            total -= equation.weight[index] * state[base + words + equation.term[index]]
+            total -= equation.weight[index] * values[equation.term[index]]
         now[row] = total
     for variable in range(len(coding.word)):
         value = state[base + coding.word[variable]] >> coding.shift[variable] & coding.mask[variable]

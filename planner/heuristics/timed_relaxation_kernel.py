@@ -172,9 +172,7 @@ def estimate_timed(
     for operator in range(goal + 1):
         room.missing[operator] = room.at_first[operator]
         if not room.missing[operator]:
-            waiting = _fire(
-                relaxed, timed, windows, room, memory, space, words, state, base, operator, separation, step, waiting
-            )
+            waiting = _fire(relaxed, timed, windows, room, memory, space, operator, separation, step, waiting)
     while waiting and room.missing[goal]:
         fact, value = room.heap[0] + 0, room.key[0] + 0
         waiting = pop(room.key, room.heap, waiting)
@@ -191,9 +189,6 @@ def estimate_timed(
                     room,
                     memory,
                     space,
-                    words,
-                    state,
-                    base,
                     operator,
                     separation,
                     step,
@@ -250,9 +245,6 @@ def _fire(
     room: NumericRoom,
     memory: TimedRoom,
     space: Space,
-    words: int,
-    state: Words,
-    base: int,
     operator: int,
     separation: int,
     step: int,
@@ -287,7 +279,7 @@ def _fire(
         if short > 0:
             gain = relaxed.steady[index] + 0
             if not gain:
-                gain = gain_of(relaxed, space, index, state, base + words)
+                gain = gain_of(relaxed, space, index)
             times = 16 if gain <= 0 else (short + gain - 1) // gain
             paid = min(total + cost * min(times, MOST_TIMES), DEAR)
             waiting = _lower(room, memory, relaxed.fact[condition] + 0, time, paid, step, operator, times, waiting)

@@ -63,12 +63,20 @@ def make_fronts(space: NumericSpace, slots: int) -> Fronts | None:
     signs = find_signs(space.source)
     if not any(signs):
         return None
-    masks = [-1] * space.words
+    fields, first = space.space.numbers.fields, space.words
+    resources = [variable for variable, sign in enumerate(signs) if sign]
+    masks = [-1] * (first + fields.words[0])
     for word, mask in zip(space.space.comparisons.word, space.space.comparisons.mask, strict=True):
         masks[word] &= ~mask
+    for each in resources:
+        masks[first + fields.word[each]] &= ~(fields.mask[each] << fields.shift[each])
     return Fronts(
-        words([*masks, *[0 if sign else -1 for sign in signs]]),
-        words([*[0] * space.words, *signs]),
+        index(word for word, mask in enumerate(masks) if mask),
+        words(mask for mask in masks if mask),
+        index(first + fields.word[each] for each in resources),
+        words(fields.shift[each] for each in resources),
+        words(fields.mask[each] for each in resources),
+        words(signs[each] for each in resources),
         empty_index(slots),
         index([]),
     )

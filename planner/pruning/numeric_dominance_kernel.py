@@ -14,11 +14,16 @@ MOST_COMPARED: Final = 300
 class Fronts(NamedTuple):
     """States of which none dominates another, as lists of those that hash alike.
 
-    Two states compare if they agree in the bits `mask` of each word; `sign` says of each word whether more (1) or less
-    (-1) of it is better, or 0. `first` has the newest state of each slot, `next` by state the one before it.
+    Two states compare if they agree in the bits `mask[i]` of each `word[i]`. Resource r is
+    `state[place[r]] >> shift[r] & field[r]`; `sign[r]` says whether more (1) or less (-1) of it is better. `first` has
+    the newest state of each slot, `next` by state the one before it.
     """
 
+    word: Index
     mask: Words
+    place: Index
+    shift: Words
+    field: Words
     sign: Words
     first: Index
     next: Index
@@ -27,10 +32,10 @@ class Fronts(NamedTuple):
 @kernel
 def is_dominated(fronts: Fronts, registry: Registry, nodes: Nodes, state: int) -> bool:
     """Return whether a known state dominates `state`; if not, take `state` in, and drop what it dominates."""
-    row = len(fronts.mask)
+    row = len(registry.state) // len(nodes.parent)
     base, value = state * row, 0
-    for word in range(row):
-        value = ((value ^ (registry.state[base + word] & fronts.mask[word])) * MULTIPLIER) & LOW_BITS
+    for index in range(len(fronts.word)):
+        value = ((value ^ (registry.state[base + fronts.word[index]] & fronts.mask[index])) * MULTIPLIER) & LOW_BITS
         value ^= value >> 29
     slot = value & (len(fronts.first) - 1)
     before, other = NOTHING, fronts.first[slot] + 0
@@ -56,17 +61,18 @@ def is_dominated(fronts: Fronts, registry: Registry, nodes: Nodes, state: int) -
 @kernel
 def _compare(fronts: Fronts, registry: Registry, one: int, other: int, more: int) -> int:
     """Return 1 if the state at `other` dominates the one at `one`, which costs so much `more`; -1 if the reverse."""
-    better, worse = more >= 0, more <= 0
-    for word in range(len(fronts.mask)):
-        left, right = registry.state[one + word], registry.state[other + word]
-        if (left ^ right) & fronts.mask[word]:
+    better, worse, state = more >= 0, more <= 0, registry.state
+    for index in range(len(fronts.word)):
+        word = fronts.word[index]
+        if (state[one + word] ^ state[other + word]) & fronts.mask[index]:
             return 0
-        if fronts.sign[word]:
-            ahead = (right - left) * fronts.sign[word]
-            better = better and ahead >= 0
-            worse = worse and ahead <= 0
-            if not better and not worse:
-                return 0
+    for index in range(len(fronts.sign)):
+        place, shift, field = fronts.place[index], fronts.shift[index], fronts.field[index]
+        ahead = ((state[other + place] >> shift & field) - (state[one + place] >> shift & field)) * fronts.sign[index]
+        better = better and ahead >= 0
+        worse = worse and ahead <= 0
+        if not better and not worse:
+            return 0
     if better:
         return 1
     return -1 if worse else 0

@@ -125,13 +125,19 @@ class NumericOrbits(Orbits):
         self._row = len(space.initial)
 
     def _fields(self, moved: Moved) -> list[Field]:
-        first, last = len(self._numeric.source.task.facts), self._numeric.words
+        first, last, places = (
+            len(self._numeric.source.task.facts),
+            self._numeric.words,
+            self._numeric.space.numbers.fields,
+        )
         facts = {fact: image for fact, image in moved.items() if fact < first}
         fields = super()._fields(facts)
         if facts and not fields:
             return []
-        pairs = [(item - first, image - first) for item, image in moved.items() if item >= first]
-        return [*fields, *sorted([Field(last + image, 0, -1, last + item, 0, None) for item, image in pairs])]
+        pairs = sorted([(image - first, item - first) for item, image in moved.items() if item >= first])
+        written = [(last + places.word[image], places.shift[image], places.mask[image]) for image, _ in pairs]
+        read = [(last + places.word[item], places.shift[item]) for _, item in pairs]
+        return [*fields, *[Field(*one, *other, None) for one, other in zip(written, read, strict=True)]]
 
     def _apply(self, action: int, state: Any) -> None:
         apply(self._numeric.space, action, state, 0, self._row, self._numeric.words)

@@ -193,7 +193,12 @@ class CompiledAstar:
         actions = [edge & ~MOVED for edge in edges]
         if self._orbits is not None:
             actions = self._orbits.plan(board.initial, actions)
-        end = price_end(self._prices, self._memory.registry.state, state * board.row + board.packed.words)
+        end = price_end(
+            self._prices,
+            board.space.numbers.fields,
+            self._memory.registry.state,
+            state * board.row + board.packed.words,
+        )
         run.report_plan(actions, nodes.cost[state] + end)
 
     def _grow(self) -> bool:

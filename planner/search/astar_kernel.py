@@ -21,7 +21,7 @@ from planner.pruning.symmetries_kernel import Symmetries, canonicalize
 from planner.search.open_lists_kernel import MOST_COST, Open, put, take
 from planner.task.packed_facts_kernel import holds
 from planner.task.packed_numbers_kernel import APPLIED, OUT_OF_RANGE, Prices, price_end, price_step
-from planner.task.packed_states_kernel import FACTS, NUMBERS, Space, apply, find_applicable, is_useless
+from planner.task.packed_states_kernel import FACTS, NUMBERS, Space, apply, find_applicable, is_useless, row_of
 from planner.task.state_registry_kernel import CLOSED, EVALUATED, LOOKED_UP, MOVED, WAITING, Nodes, Registry, number_of
 
 BLIND: Final = 0
@@ -102,7 +102,7 @@ def _search(layers: int, kind: int, work: int, at: Workspace) -> int:
     """
     number, nodes, state_words = at.number, at.nodes, at.registry.state
     row = len(state_words) // len(nodes.parent)
-    words = row - len(at.space.numbers.low)
+    words = row - at.space.numbers.fields.words[0]
     number[slot.WORK] = 0
     while number[slot.WORK] < work:
         if not _has_room(layers, kind, at):
@@ -194,13 +194,13 @@ def _bound_facts(kind: int, at: Workspace, words: int, state: int, looked_up: bo
 def _bound_numbers(kind: int, at: Workspace, words: int, state: int) -> int:
     """Return a lower bound for a state with numbers; evaluation stops once its f reaches the limit."""
     number, space, state_words = at.number, at.space, at.registry.state
-    base, value = state * (words + len(space.numbers.low)), 0
+    base, value = state * row_of(space, words), 0
     limit = number[slot.LIMIT] - at.nodes.cost[state]
     bounds, room = at.estimates.bounds, at.estimates.bound_room
     if kind >= EQUATION:
         equation, tableau = at.estimates.equation, at.estimates.tableau
         before = tableau.pivots[0] + 0
-        value = bound_by_equation(equation, tableau, space.coding, words, state_words, base, limit)
+        value = bound_by_equation(equation, tableau, space, words, state_words, base, limit)
         number[slot.WORK] += len(equation.row) + max(0, tableau.pivots[0] - before) * len(tableau.inverse)
     if kind == EQUATION or value >= limit:
         return value
@@ -214,12 +214,12 @@ def _bound_numbers(kind: int, at: Workspace, words: int, state: int) -> int:
 @kernel
 def _is_best_end(layers: int, at: Workspace, words: int, state: int) -> bool:
     """Return whether a plan that costs less than the limit ends in `state`."""
-    number, base = at.number, state * (words + len(at.space.numbers.low))
+    number, base, fields = at.number, state * row_of(at.space, words), at.space.numbers.fields
     if not holds(at.space.goal, 0, at.registry.state, base):
         return False
     if layers == FACTS or not len(at.prices.end):
         return True
-    total = at.nodes.cost[state] + price_end(at.prices, at.registry.state, base + words)
+    total = at.nodes.cost[state] + price_end(at.prices, fields, at.registry.state, base + words)
     if total >= MOST_COST:
         number[slot.LEFT_OUT] += 1
     return total < number[slot.LIMIT]
@@ -229,7 +229,7 @@ def _is_best_end(layers: int, at: Workspace, words: int, state: int) -> bool:
 def _expand(layers: int, kind: int, at: Workspace, words: int, state: int, count: int) -> None:
     """Generate the successors of `state` by the first `count` actions of `found`."""
     number, space, registry, nodes, landmarks = at.number, at.space, at.registry, at.nodes, at.estimates.landmarks
-    row = words + len(space.numbers.low)
+    row, fields = row_of(space, words), space.numbers.fields
     number[slot.WORK] += (20 + len(at.pruning.symmetries.start)) * count + 20
     number[slot.EXPANSIONS] += 1
     number[slot.EXPANDED] = state
@@ -245,7 +245,7 @@ def _expand(layers: int, kind: int, at: Workspace, words: int, state: int, count
             if outcome != APPLIED:
                 number[slot.LEFT_OUT] += int(outcome == OUT_OF_RANGE)
                 continue
-            step += price_step(at.prices, registry.state, state * row + words, target + words)
+            step += price_step(at.prices, fields, registry.state, state * row + words, target + words)
         moved = canonicalize(at.pruning.symmetries, registry.state, target)
         child = number_of(registry, number[slot.STATES], row)
         # The child inherits a bound: pathmax, and with LM-cut the parent's landmarks without the action.

@@ -67,7 +67,7 @@ class BestFirst:
         self._paths = Paths(empty_index(length), empty_index(length), times, *ticks)
         self._found = empty_index(len(space.source.task.actions) + 1)
         self._most_edges = 3 * len(self._found) + 2 * len(agenda) + 4
-        self._queues = allocate_queues(2 * length, 4 * length + self._most_edges, repeats=not in_time)
+        self._queues = allocate_queues(2 * length, 4 * length + self._most_edges)
         self._seen = zeros(SEEN)
         self._stack = empty_index(len(space.space.tree.action_start))
 

@@ -42,14 +42,16 @@ from planner.task.lapses_kernel import (
     ticks_of,
 )
 from planner.task.packed_facts_kernel import Conditions, holds
-from planner.task.packed_numbers_kernel import APPLIED, OUT_OF_RANGE
-from planner.task.packed_states_kernel import LAPSES, NUMBERS, Space, apply, find_applicable
+from planner.task.packed_numbers_kernel import APPLIED, OUT_OF_RANGE, value_of
+from planner.task.packed_states_kernel import LAPSES, NUMBERS, Space, apply, find_applicable, row_of
 from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER, Registry, number_of
 
 OLD: Final = 1 << 29
 """Added to the estimates of states that are not novel; greater estimates count as equal."""
 JUMP: Final = 0
 """Stands for the number of repetitions up to the next one that changes a fact."""
+EDGES: Final = 1 << 32
+"""Numbers of edges."""
 LONGEST_JUMP: Final = 1 << 10
 """Most repetitions of an action by a jump, as some actions change no fact however often they are repeated."""
 MOST_REPEATED: Final = 1 << 14
@@ -79,8 +81,9 @@ class Paths(NamedTuple):
 class Workspace(NamedTuple):
     """What a search works on: `found` has room for all actions, `stack` for all nodes of the decision tree.
 
-    Edge e of `queues` starts action `edge[e]`. Without time, it repeats the action up to `repeat[e]` times, or jumps
-    (`JUMP`). In time, time goes on where `edge[e]` is `NOTHING`, or it is `LATER`, or at most `NOW`.
+    In time, edge e of `queues` starts action `edge[e]`, or time goes on where that is `NOTHING`, or it is `LATER`, or
+    at most `NOW`. Without time, `edge[e]` is the action plus the number of all actions times how often it is repeated
+    at most, or `JUMP`.
     """
 
     number: Words
@@ -127,7 +130,7 @@ def _search(layers: int, work: int, at: Workspace) -> int:
     number, space, states = at.number, at.space, at.registry.state
     words = len(at.room.state)
     places = number[slot.AGENDA] + 0 if layers == LAPSES else 0
-    row = words + len(space.numbers.low) + places
+    row = row_of(space, words) + places
     number[slot.WORK] = 0
     while number[slot.WORK] < work:
         if not _has_room(at, places):
@@ -157,7 +160,7 @@ def _search(layers: int, work: int, at: Workspace) -> int:
         if estimate == INFINITE:
             continue
         if layers == NUMBERS and number[slot.PAYS]:
-            estimate += meet_demands(at.relaxed, at.room, at.demands, at.memory, space, words, states, base, plan)
+            estimate += meet_demands(at.relaxed, at.room, at.demands, at.memory, space, plan)
             number[slot.WORK] += len(at.relaxed.cost)
         note_estimate(number, estimate)
         number[slot.EXPANSIONS] += 1
@@ -192,7 +195,7 @@ def is_novel(state: Words, base: int, space: Space, words: int, estimate: int, s
         if variable < len(coding.word):
             value = state[base + coding.word[variable]] >> coding.shift[variable] & coding.mask[variable]
         else:
-            value = state[base + words + variable - len(coding.word)]
+            value = value_of(space.numbers.fields, variable - len(coding.word), state, base + words)
         code = (((variable * MULTIPLIER + value) & LOW_BITS) * MULTIPLIER + estimate) & LOW_BITS
         code ^= code >> 29
         code = (code * MULTIPLIER) & LOW_BITS
@@ -208,10 +211,11 @@ def is_novel(state: Words, base: int, space: Space, words: int, estimate: int, s
 def _follow_edge(at: Workspace, batch: int, words: int) -> None:
     """Follow the next edge of `batch`; a state that is new becomes pending."""
     number, space, registry, paths, queues = at.number, at.space, at.registry, at.paths, at.queues
-    row = words + len(space.numbers.low)
+    row = row_of(space, words)
     place = queues.at[batch] + 0
     queues.at[batch] = place + 1
-    parent, action, most = queues.state[batch] + 0, queues.edge[place] + 0, queues.repeat[place] + 0
+    parent, edge, actions = queues.state[batch] + 0, queues.edge[place] + 0, len(space.actions.cost)
+    action, most = edge % actions, edge // actions
     source, target, other = parent * row, number[slot.STATES] * row, (number[slot.STATES] + 1) * row
     times = 0
     jumps = most == JUMP
@@ -258,7 +262,7 @@ def _follow_in_time(at: Workspace, batch: int, words: int, places: int) -> None:
     """Follow the next edge of `batch`; a state that is new becomes pending."""
     number, space, lapses, registry = at.number, at.space, at.lapses, at.registry
     paths, queues, preconditions = at.paths, at.queues, at.preconditions
-    row = words + len(space.numbers.low) + places
+    row = row_of(space, words) + places
     place = queues.at[batch] + 0
     queues.at[batch] = place + 1
     parent, edge = queues.state[batch] + 0, queues.edge[place] + 0
@@ -279,7 +283,7 @@ def _follow_in_time(at: Workspace, batch: int, words: int, places: int) -> None:
         if edge == LATER:
             for index in range(row - places):
                 state[target + index] = state[source + index]
-            slack = slack_of(lapses, lapse, state, source + words)
+            slack = slack_of(lapses, space.numbers.fields, lapse, state, source + words)
             insert_lapse(state, following, places, (slack << SHIFT) + lapses.longer[lapse])
             last = max(last, time)
         else:
@@ -295,7 +299,7 @@ def _follow_in_time(at: Workspace, batch: int, words: int, places: int) -> None:
             return
         for index in range(places):
             state[following + index] = state[agenda + index]
-        last = _begin(number, lapses, state, action, target + words, following, places, last, time)
+        last = _begin(number, space, lapses, state, action, target + words, following, places, last, time)
         if last < 0:
             return
     if last >= number[slot.LIMIT] or not keeps_invariants(lapses, state, target, following, places):
@@ -319,6 +323,7 @@ def _follow_in_time(at: Workspace, batch: int, words: int, places: int) -> None:
 @kernel
 def _begin(
     number: Words,
+    space: Space,
     lapses: Lapses,
     state: Words,
     action: int,
@@ -335,8 +340,9 @@ def _begin(
     begun = lapses.begins[action] + 0
     if begun >= len(lapses.ticks):
         return max(last, time)
-    ticks = ticks_of(lapses, begun, state, variables)
-    if ticks < 0 or ticks >= MOST_TICKS or slack_of(lapses, begun, state, variables) < 0:
+    fields = space.numbers.fields
+    ticks = ticks_of(lapses, fields, begun, state, variables)
+    if ticks < 0 or ticks >= MOST_TICKS or slack_of(lapses, fields, begun, state, variables) < 0:
         return -1
     if not insert_lapse(state, agenda, places, (ticks << SHIFT) + begun):
         number[slot.LEFT_OUT] += 1
@@ -350,7 +356,7 @@ def _put_edges(
 ) -> None:
     """Queue the `many` applicable actions of `state`, the helpful ones twice; in time, also that time goes on."""
     number, queues, room, found = at.number, at.queues, at.room, at.found
-    plan, key = number[slot.EVALUATIONS] + 0, key_by_age(number, key)
+    plan, key, actions = number[slot.EVALUATIONS] + 0, key_by_age(number, key), len(at.space.actions.cost)
     if layers == LAPSES:
         many = _keep_starts(at, agenda, places, many)
     first = number[slot.EDGES] + 0
@@ -359,23 +365,20 @@ def _put_edges(
         for index in range(many):
             action = found[index]
             if room.planned[action] == plan and room.repeated[action] > 1:
-                queues.edge[count], queues.repeat[count] = action, min(room.repeated[action], MOST_REPEATED)
+                queues.edge[count] = action + actions * min(room.repeated[action], MOST_REPEATED, EDGES // actions - 1)
                 count += 1
     for index in range(many):
         action = found[index]
         if room.planned[action] == plan:
-            queues.edge[count] = action
-            if layers == NUMBERS:
-                queues.repeat[count] = 1
+            queues.edge[count] = action if layers == LAPSES else action + actions
             count += 1
     if layers == LAPSES:
         count = _put_ends(at, base, agenda, places, count)
     put_batch(queues, number, 1, key, state, first, count)
     first = count
+    once = 0 if layers == LAPSES else actions * (JUMP if number[slot.JUMPS] else 1)
     for index in range(many):
-        queues.edge[count] = found[index]
-        if layers == NUMBERS:
-            queues.repeat[count] = JUMP if number[slot.JUMPS] else 1
+        queues.edge[count] = found[index] + once
         count += 1
     if layers == LAPSES:
         count = _put_ends(at, base, agenda, places, count)

@@ -10,21 +10,18 @@ from planner.search.edge_queues_kernel import EdgeQueues
 from planner.search.task_compiled import ensure_length
 
 
-def allocate_queues(batches: int, edges: int, *, repeats: bool = False) -> EdgeQueues:
-    """Return queues with room for so many `batches` and `edges`; edges have repetitions only if a search `repeats`."""
+def allocate_queues(batches: int, edges: int) -> EdgeQueues:
+    """Return queues with room for so many `batches` and `edges`."""
     heaps = zeros(batches), empty_index(batches), zeros(batches), empty_index(batches)
-    rows = [index([0]) * length for length in (batches, batches, batches, edges, edges if repeats else 0)]
+    rows = [index([0]) * length for length in (batches, batches, batches, edges)]
     return EdgeQueues(*heaps, *rows)
 
 
 def grow_queues(queues: EdgeQueues, number: array[int], most: int) -> None:
     """Make room for two more batches, and for so many more edges at `most`."""
-    *rows, edge, repeat = queues
+    *rows, edge = queues
     if number[slot.BATCHES] + 2 >= len(queues.state):
         ensure_length(2 * len(queues.state), *rows)
     least = number[slot.EDGES] + most
     if least >= len(edge):
-        length = least + len(edge) // 2 + 1
-        ensure_length(length, edge)
-        if repeat:
-            ensure_length(length, repeat)
+        ensure_length(least + len(edge) // 2 + 1, edge)

@@ -21,8 +21,7 @@ GREATEST: Final = (1 << 31) - 1
 class EdgeQueues(NamedTuple):
     """Two heaps of batches of edges by key.
 
-    Batch b has the edges `at[b]` up to `end[b]` of state `state[b]`. What `edge[e]` means is up to the search;
-    `repeat[e]` says how often an action is repeated, where a search repeats actions.
+    Batch b has the edges `at[b]` up to `end[b]` of state `state[b]`. What `edge[e]` means is up to the search.
     """
 
     all_key: Words
@@ -33,7 +32,6 @@ class EdgeQueues(NamedTuple):
     at: Index
     end: Index
     edge: Index
-    repeat: Index
 
 
 @kernel

@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 from planner.jit import slots_kernel as slot
 from planner.jit.common_kernel import DONE, NOTHING, PAUSED, Index, Words, entry, kernel
 from planner.task.packed_facts_kernel import Conditions, holds
-from planner.task.packed_numbers_kernel import APPLIED, compare, lack_of
-from planner.task.packed_states_kernel import Space, apply
+from planner.task.packed_numbers_kernel import APPLIED, compare, lack_of, put_value, unpack_values, value_of
+from planner.task.packed_states_kernel import Space, apply, row_of
 
 LAY_OUT: Final = 0
 """Compute the states of the plan."""
@@ -203,7 +203,7 @@ def _try(
     If it is not, the trial becomes the plan again. If `repairs` is not 0, other runs are lowered where a condition is
     violated; if `drops` is not 0, inapplicable steps are left out. The replay goes on `until` that run at most.
     """
-    many, row = len(plan.action), words + len(space.numbers.low)
+    many, row = len(plan.action), row_of(space, words)
     origin, run, repaired = first, first, 0
     _copy_row(plan.state, first * row, plan.fresh, first * row, row)
     valid, going = False, True
@@ -278,7 +278,7 @@ def _repeat(
     words: int,
 ) -> int:
     """Repeat the action of `run` as the trial says, and write the state behind it; return how often it was possible."""
-    row, many = words + len(space.numbers.low), len(plan.action)
+    row, many = row_of(space, words), len(plan.action)
     action, times, state = plan.action[run] + 0, plan.trial[run] + 0, plan.fresh
     source, target, other = run * row, (many + 1) * row, (many + 2) * row
     done = 0
@@ -311,16 +311,21 @@ def _add_up(
     target: int,
 ) -> bool:
     """Write the state after so many repetitions of a steady action; return whether it can be applied once more."""
-    _copy_row(state, source, state, target, words + len(space.numbers.low))
-    for effect in range(space.numbers.start[action], space.numbers.start[action + 1]):
-        state[target + words + space.numbers.variable[effect]] += times * space.numbers.constant[effect]
-    for effect in range(space.numbers.start[action], space.numbers.start[action + 1]):
-        variable = space.numbers.variable[effect]
-        value = state[target + words + variable]
-        if value < space.numbers.low[variable] or value > space.numbers.high[variable]:
+    numbers, after = space.numbers, space.numbers.after
+    first, last = numbers.start[action], numbers.start[action + 1]
+    _copy_row(state, source, state, target, row_of(space, words))
+    for index in range(numbers.read_start[action], numbers.read_start[action + 1]):
+        variable = numbers.read[index]
+        after[variable] = value_of(numbers.fields, variable, state, source + words)
+    for effect in range(first, last):
+        after[numbers.variable[effect]] += times * numbers.constant[effect]
+    for effect in range(first, last):
+        variable = numbers.variable[effect]
+        if after[variable] < numbers.low[variable] or after[variable] > numbers.high[variable]:
             return False
-    for effect in range(space.numbers.start[action], space.numbers.start[action + 1]):
-        compare(space.comparisons, space.numbers.variable[effect], words, state, target)
+        put_value(numbers.fields, variable, after[variable], state, target + words)
+    for effect in range(first, last):
+        compare(space.comparisons, numbers.variable[effect], after, state, target)
     return holds(preconditions, action, state, target)
 
 
@@ -340,12 +345,13 @@ def _find_repair(
     Of the runs whose action works against the condition, it is the first one behind `origin`, where the trial began,
     or else the last one before it.
     """
-    many, row = len(plan.action), words + len(space.numbers.low)
+    many, row = len(plan.action), row_of(space, words)
     base = run * row if run == many else (run + 1) * row
+    unpack_values(space.numbers, plan.fresh, base + words)
     which = len(needs.start) - 2 if run == many else plan.action[run] + 0
     for place in range(needs.start[which], needs.start[which + 1]):
         number = needs.comparison[place] + 0
-        lack = lack_of(space.comparisons, number, plan.fresh, base + words)
+        lack = lack_of(space.comparisons, number, space.numbers.now)
         sign = 1
         if not needs.sense[place]:
             sign, lack = -1, 1 - lack

@@ -28,8 +28,8 @@ from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING,
 from planner.search.edge_queues_kernel import GREATEST, EdgeQueues, key_by_age, next_batch, note_estimate, put_batch
 from planner.task.lapses_kernel import Lapses, find_end, slack_of, ticks_of
 from planner.task.packed_facts_kernel import Conditions, holds
-from planner.task.packed_numbers_kernel import APPLIED
-from planner.task.packed_states_kernel import Space, apply, find_applicable
+from planner.task.packed_numbers_kernel import APPLIED, Fields
+from planner.task.packed_states_kernel import Space, apply, find_applicable, row_of
 from planner.task.state_registry_kernel import Registry, number_of
 
 
@@ -111,7 +111,7 @@ def search_timed_sequences(
     `number[slot.ESTIMATED]` numbers the relaxed plans of all searches that share `room`.
     """
     words = len(room.state)
-    row = words + len(space.numbers.low)
+    row = row_of(space, words)
     number[slot.WORK] = 0
     while number[slot.WORK] < work:
         if (
@@ -167,7 +167,7 @@ def search_timed_sequences(
         number[slot.EVALUATIONS] += 1
         number[slot.ESTIMATED] += 1
         _load_times(number, touched, windows, lapses, paths, times, state, separation)
-        _measure_lapses(lapses, memory, registry.state, base + words)
+        _measure_lapses(lapses, space.numbers.fields, memory, registry.state, base + words)
         count = estimate_timed(
             relaxed,
             timed,
@@ -198,11 +198,11 @@ def search_timed_sequences(
 
 
 @kernel
-def _measure_lapses(lapses: Lapses, memory: TimedRoom, state: Words, variables: int) -> None:
+def _measure_lapses(lapses: Lapses, fields: Fields, memory: TimedRoom, state: Words, variables: int) -> None:
     """Note how long each lapse takes in the state whose variables begin at `state[variables]`."""
     for lapse in range(len(memory.ticks)):
-        memory.ticks[lapse] = ticks_of(lapses, lapse, state, variables)
-        memory.slack[lapse] = slack_of(lapses, lapse, state, variables)
+        memory.ticks[lapse] = ticks_of(lapses, fields, lapse, state, variables)
+        memory.slack[lapse] = slack_of(lapses, fields, lapse, state, variables)
 
 
 @kernel
@@ -222,7 +222,7 @@ def _take_step(
     separation: int,
 ) -> None:
     """Take the step of `action` in state `parent`; a state that is new, or is reached sooner, becomes pending."""
-    row = words + len(space.numbers.low)
+    row = row_of(space, words)
     if paths.last[parent] >= number[slot.LIMIT]:
         return
     state = registry.state
@@ -236,8 +236,8 @@ def _take_step(
         end = find_end(preconditions, lapses, begun, state, between)
         if end == NOTHING:
             return
-        least = ticks_of(lapses, begun, state, between + words)
-        slack = slack_of(lapses, begun, state, between + words)
+        least = ticks_of(lapses, space.numbers.fields, begun, state, between + words)
+        slack = slack_of(lapses, space.numbers.fields, begun, state, between + words)
         if least < 0 or slack < 0:
             return
         if apply(space, end, state, between, target, words) != APPLIED:

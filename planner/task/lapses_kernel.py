@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from planner.jit.common_kernel import NOTHING, Index, Words, kernel
 from planner.task.packed_facts_kernel import Conditions, holds
+from planner.task.packed_numbers_kernel import Fields, value_of
 
 SHIFT: Final = 20
 """An entry of the agenda is the ticks that are left, and in so many lower bits the number of the lapse."""
@@ -59,24 +60,24 @@ def find_end(preconditions: Conditions, lapses: Lapses, lapse: int, state: Words
 
 
 @kernel
-def ticks_of(lapses: Lapses, lapse: int, state: Words, variables: int) -> int:
+def ticks_of(lapses: Lapses, fields: Fields, lapse: int, state: Words, variables: int) -> int:
     """Return how long `lapse` takes, in the state after its start whose variables begin at `state[variables]`."""
     if lapses.variable[lapse] == NOTHING:
         return lapses.ticks[lapse] + 0
-    value = state[variables + lapses.variable[lapse]] * lapses.factor[lapse]
+    value = value_of(fields, lapses.variable[lapse], state, variables) * lapses.factor[lapse]
     return -(-value // lapses.divisor[lapse])
 
 
 @kernel
-def slack_of(lapses: Lapses, lapse: int, state: Words, variables: int) -> int:
+def slack_of(lapses: Lapses, fields: Fields, lapse: int, state: Words, variables: int) -> int:
     """Return by how many ticks `lapse` may last longer than the least time, in the state after its start."""
     longer = lapses.longer[lapse] + 0
     if longer == NOTHING:
         return 0
     if lapses.variable[longer] == NOTHING:
         return lapses.ticks[longer] + 0
-    value = state[variables + lapses.variable[longer]] * lapses.factor[longer]
-    return min(value // lapses.divisor[longer] - ticks_of(lapses, lapse, state, variables), MOST_TICKS)
+    value = value_of(fields, lapses.variable[longer], state, variables) * lapses.factor[longer]
+    return min(value // lapses.divisor[longer] - ticks_of(lapses, fields, lapse, state, variables), MOST_TICKS)
 
 
 @kernel

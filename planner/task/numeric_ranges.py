@@ -111,16 +111,37 @@ def bound_change(
 
 def find_ranges(source: NumericTask) -> Ranges:
     """Return intervals that no plan's values leave."""
-    growth = _Growth(source)
-    forms = forms_by_fact(source)
-    steps = [
-        (changes, known_forms(forms, action.precondition))
-        for action, changes in under_limits(zip(source.task.actions, source.changes, strict=True))
-        if changes
-    ]
-    while sum([growth.take(changes, known) for changes, known in under_limits(steps)]):
+    growth, forms = _Growth(source), forms_by_fact(source)
+    steps = [(each, known_forms(forms, each.needed)) for each in _list_steps(source, forms)]
+    while sum([growth.take(step, known) for step, known in under_limits(steps)]):
         pass
     return growth.ranges
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What an action does to one variable: `sure` effects, and others that may happen; `needed` may bound them."""
+
+    variable: int
+    sure: tuple[LinearEffect, ...]
+    possible: tuple[LinearEffect, ...]
+    needed: tuple[int, ...]
+
+
+def _list_steps(source: NumericTask, forms: Mapping[int, Form]) -> list[_Step]:
+    """Return what actions do to variables, once each; many actions do the same."""
+    found: dict[_Step, None] = {}
+    for action, changes in under_limits(zip(source.task.actions, source.changes, strict=True)):
+        sure, possible = dict[int, list[LinearEffect]](), dict[int, list[LinearEffect]]()
+        for each in changes:
+            for effect in each.effects:
+                (sure if () in each.conditions else possible).setdefault(effect.variable, []).append(effect)
+        needed = [fact for fact in action.precondition if fact in forms] if changes else []
+        for variable in {**sure, **possible}:
+            own = tuple(sure.get(variable, ())), tuple(possible.get(variable, ()))
+            read = {variable, *[other for effects in own for effect in effects for other, _ in effect.terms]}
+            found[_Step(variable, *own, tuple([fact for fact in needed if not read.isdisjoint(forms[fact][0])]))] = None
+    return [*found]
 
 
 class _Growth:
@@ -132,49 +153,39 @@ class _Growth:
         self._variables = source.variables
         self._grown = [0] * (2 * len(initial))
 
-    def take(self, changes: tuple[NumericEffects, ...], known: list[Form]) -> bool:
-        """Let the intervals take what an action makes of the variables; return whether any has grown."""
-        variables = {effect.variable for each in changes for effect in each.effects}
-        return sum([self._grow(variable, sign, changes, known) for variable in variables for sign in (1, -1)]) > 0
+    def take(self, step: _Step, known: list[Form]) -> bool:
+        """Let the interval of a variable take what a step makes of it; return whether it has grown."""
+        return sum([self._grow(sign, step, known) for sign in (1, -1)]) > 0
 
-    def _grow(self, variable: int, sign: int, changes: tuple[NumericEffects, ...], known: list[Form]) -> bool:
+    def _grow(self, sign: int, step: _Step, known: list[Form]) -> bool:
+        variable = step.variable
         side, declared = (self.ranges.high if sign > 0 else self.ranges.low), self._variables[variable]
         present, end = side[variable], declared.high if sign > 0 else declared.low
         if present is None:
             return False
         limit = None if end is None else sign * end
-        bound = _at_most(limit, self._reach(variable, sign, changes, known))
+        bound = _at_most(limit, self._reach(sign, step, known))
         if bound is not None and bound <= sign * present:
             return False
         place = 2 * variable + (sign > 0)
         self._grown[place] += 1
         if self._grown[place] > PATIENCE:  # it may be what actions require that ends the growth
             side[variable] = end
-            if self._grown[place] <= 3 * PATIENCE:
-                bound = _at_most(limit, self._reach(variable, sign, changes, known))
-            else:
-                bound = limit
+            bound = _at_most(limit, self._reach(sign, step, known)) if self._grown[place] <= 3 * PATIENCE else limit
         side[variable] = None if bound is None else sign * ceil(bound)
         return side[variable] != present
 
-    def _reach(
-        self, variable: int, sign: int, changes: tuple[NumericEffects, ...], known: list[Form]
-    ) -> Fraction | int | None:
-        """Return an upper bound of `sign` times `variable` after the changes of an action; None without one."""
-        after: Form = ({variable: sign}, 0)
+    def _reach(self, sign: int, step: _Step, known: list[Form]) -> Fraction | int | None:
+        """Return an upper bound of `sign` times the variable of `step` behind it; None without one."""
+        after: Form = ({step.variable: sign}, 0)
         more: Fraction | int = 0
-        for each in changes:
-            for effect in each.effects:
-                if effect.variable != variable:
-                    continue
-                change = add(({}, 0), change_of(effect), sign)
-                if () in each.conditions:
-                    after = add(after, change)
-                    continue
-                bound = self.ranges.greatest(change, known)
-                if bound is None:
-                    return None
-                more += max(bound, 0)
+        for effect in step.sure:
+            after = add(after, change_of(effect), sign)
+        for effect in step.possible:
+            bound = self.ranges.greatest(add(({}, 0), change_of(effect), sign), known)
+            if bound is None:
+                return None
+            more += max(bound, 0)
         bound = self.ranges.greatest(after, known)
         return None if bound is None else bound + more
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Final
 
-from planner.jit.arrays import flatten, index, words
+from planner.jit.arrays import flatten, index, words, zeros
 from planner.lightweight import dataclass, replace
 from planner.limits import never, under_limits
 from planner.model.formulas import Not
 from planner.task.ground_task import Task
+from planner.task.numeric_ranges import Ranges, find_ranges
 from planner.task.numeric_task import LinearEffect, NumericTask
 from planner.task.packed_facts_kernel import Conditions
-from planner.task.packed_numbers_kernel import Comparisons, Numbers
+from planner.task.packed_numbers_kernel import Comparisons, Fields, Numbers, put_value
 from planner.task.packed_states_kernel import Space
 from planner.task.packed_task_compiled import (
     Packing,
     branch_space,
     choose_packing,
+    fit_fields,
     pack_conjunctions,
     pack_initial_state,
     pack_space,
@@ -32,7 +34,10 @@ LARGEST_VALUE: Final = 1 << 52
 
 @dataclass(frozen=True, slots=True)
 class NumericSpace:
-    """The state space of a numeric task as arrays: `effects` lists all numeric effects in the order of the space's."""
+    """The state space of a numeric task as arrays: `effects` lists all numeric effects in the order of the space's.
+
+    A state has `words` words for facts; those of `space.numbers.fields` follow, for the variables.
+    """
 
     source: NumericTask
     packing: Packing
@@ -43,7 +48,7 @@ class NumericSpace:
 
     @property
     def words(self) -> int:
-        """The number of words for facts in a state; as many words as variables follow."""
+        """The number of words for facts in a state."""
         return self.packing.words
 
     def branch(self) -> NumericSpace:
@@ -68,7 +73,7 @@ def pack_numeric_task(source: NumericTask, check: Callable[[], None] = never) ->
         packing,
         space,
         pack_conjunctions([action.precondition for action in task.actions], packing),
-        [*facts, *[each.initial for each in source.variables]],
+        [*facts, *pack_values(numbers.fields, [each.initial for each in source.variables])],
         effects,
     )
 
@@ -107,11 +112,19 @@ def pack_numbers(source: NumericTask, packing: Packing, limit: int) -> tuple[Num
             guards += [own] * len(each.effects)
         start.append(len(effects))
     term_start, term = flatten([[variable for variable, _ in each.terms] for each in effects])
-    bounds = [bound for each in source.variables for bound in (each.low, each.high)]
+    ranges = find_ranges(source)
+    low = [_narrow(-limit, each.low, least) for each, least in zip(source.variables, ranges.low, strict=True)]
+    high = [_narrow(limit, each.high, most) for each, most in zip(source.variables, ranges.high, strict=True)]
+    declared = [bound for each in source.variables for bound in (each.low, each.high)]
+    ends = [end for both in zip(low, high, strict=True) for end in both]
     numbers = Numbers(
-        words(max(-limit, -limit if each.low is None else each.low) for each in source.variables),
-        words(min(limit, limit if each.high is None else each.high) for each in source.variables),
-        index(int(bound is not None and abs(bound) <= limit) for bound in bounds),
+        pack_fields(ranges, limit),
+        zeros(len(low)),
+        zeros(len(low)),
+        words(low),
+        words(high),
+        index(int(bound == end) for bound, end in zip(declared, ends, strict=True)),
+        *flatten(_list_read(source)),
         index(start),
         index(each.variable for each in effects),
         index(int(each.additive) for each in effects),
@@ -123,6 +136,64 @@ def pack_numbers(source: NumericTask, packing: Packing, limit: int) -> tuple[Num
         pack_conjunctions(conjunctions, packing),
     )
     return numbers, effects
+
+
+def _list_read(source: NumericTask) -> list[list[int]]:
+    """Return by action the variables that it changes or reads, and those of conditions that read what it changes."""
+    beside = [{variable} for variable in range(len(source.variables))]
+    for condition in source.conditions:
+        variables = [variable for variable, _ in condition.terms]
+        for variable in variables:
+            beside[variable].update(variables)
+    found, known = [], dict[tuple[LinearEffect, ...], list[int]]()
+    for changes in under_limits(source.changes):
+        effects = tuple([effect for each in changes for effect in each.effects])
+        if effects not in known:
+            read = {variable for effect in effects for variable, _ in effect.terms}
+            known[effects] = sorted(read.union(*[beside[effect.variable] for effect in effects]))
+        found.append(known[effects])
+    return found
+
+
+def _narrow(limit: int, *bounds: int | None) -> int:
+    """Return the tightest of these bounds and the `limit`, which are upper bounds if the limit is positive."""
+    return (min if limit > 0 else max)([limit, *[bound for bound in bounds if bound is not None]])
+
+
+def pack_fields(ranges: Ranges, limit: int) -> Fields:
+    """Return fields for variables of these `ranges`, whose values stay up to `limit`.
+
+    A variable without a known range has a word of its own, behind the shared ones.
+    """
+    known = [
+        None if low is None or high is None else (max(low, -limit), min(high, limit))
+        for low, high in zip(ranges.low, ranges.high, strict=True)
+    ]
+    sites = fit_fields([(both[1] - both[0]).bit_length() for both in known if both is not None])
+    count, shared = 1 + max([word for word, _, _ in sites], default=-1), iter(sites)
+    places = []
+    for both in known:
+        if both is None:
+            places.append((count, 0, -1, 0))
+            count += 1
+        else:
+            word, shift, width = next(shared)
+            places.append((word, shift, (1 << width) - 1, both[0]))
+    return Fields(
+        index([count]),
+        index(word for word, _, _, _ in places),
+        words(shift for _, shift, _, _ in places),
+        words(mask for _, _, mask, _ in places),
+        words(least for _, _, _, least in places),
+    )
+
+
+def pack_values(fields: Fields, values: Sequence[int]) -> list[int]:
+    """Return the words of a state in which the variables have these `values`."""
+    state = zeros(fields.words[0])
+    for variable, value in enumerate(values):
+        put_value(fields, variable, value, state, 0)
+    return list(state)
 
 
 def pack_comparisons(source: NumericTask, packing: Packing) -> Comparisons:

@@ -187,13 +187,19 @@ def is_useless(space: Space, state: Words, base: int) -> bool:
 
 
 @kernel
+def row_of(space: Space, words: int) -> int:
+    """Return how many words a state has for facts and numbers, `words` of them for facts."""
+    return words + space.numbers.fields.words[0]
+
+
+@kernel
 def apply(space: Space, action: int, state: Words, source: int, target: int, words: int) -> int:
     """Write the state after `action` in the one at `state[source]`, of so many `words` for facts, to `state[target]`.
 
     Conditions are read from the source; what deletes comes first and what adds comes last: adding wins. Then what the
     axioms say is derived. Returns `APPLIED`, or why the action cannot be applied; then what was written means nothing.
     """
-    for word in range(words + len(space.numbers.low)):
+    for word in range(row_of(space, words)):
         state[target + word] = state[source + word]
     actions, conditions, conditional = space.actions, space.conditions, space.conditional
     first, middle, last = actions.before[action], actions.middle[action], actions.before[action + 1]

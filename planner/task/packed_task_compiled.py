@@ -17,12 +17,12 @@ from planner.lightweight import dataclass, field
 from planner.limits import check_regularly, never, under_limits
 from planner.task.ground_task import GroundAction, State, Task
 from planner.task.packed_facts_kernel import Changes, Coding, Conditions
-from planner.task.packed_numbers_kernel import Comparisons, Numbers
+from planner.task.packed_numbers_kernel import Comparisons, Fields, Numbers
 from planner.task.packed_states_kernel import Actions, Axioms, Space, Tree, derive_facts
 from planner.task.successor_generator import build_decision_nodes
 
 WORD_BITS: Final = 63
-NO_NUMBERS: Final[Numbers] = make_hollow(Numbers, 0)
+NO_NUMBERS: Final[Numbers] = make_hollow(Numbers, 0)._replace(fields=make_hollow(Fields))
 NO_COMPARISONS: Final[Comparisons] = make_hollow(Comparisons, 0)
 
 
@@ -83,7 +83,7 @@ def pack_variables(task: Task, variable_of: list[int], emptied: set[int]) -> Pac
     variables = task.fields
     vague = emptied | _find_unset(task, variable_of)
     values = [((NOTHING, *facts) if number in vague else facts) for number, facts in enumerate(variables)]
-    sites = _fit_fields([max(1, (len(each) - 1).bit_length()) for each in values])
+    sites = fit_fields([max(1, (len(each) - 1).bit_length()) for each in values])
     places = [(0, 0, 0)] * len(task.facts)
     for (word, shift, width), facts in zip(sites, values, strict=True):
         for value, fact in enumerate(facts):
@@ -130,7 +130,7 @@ def _parts(action: GroundAction) -> list[tuple[tuple[int, ...], tuple[int, ...]]
     return [(action.adds, action.deletes), *((effect.adds, effect.deletes) for effect in action.conditional)]
 
 
-def _fit_fields(widths: list[int]) -> list[tuple[int, int, int]]:
+def fit_fields(widths: list[int]) -> list[tuple[int, int, int]]:
     """Return word, shift and width for fields of these widths: first fit, the widest first."""
     sites = [(0, 0, 0)] * len(widths)
     used: list[int] = []

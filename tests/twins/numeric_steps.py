@@ -15,7 +15,7 @@ from planner.semantics.simulation import Simulation
 from planner.task.numeric_task import NumericTask
 from planner.task.numeric_task_compiled import pack_numeric_task
 from planner.task.packed_facts_kernel import holds
-from planner.task.packed_numbers_kernel import APPLIED
+from planner.task.packed_numbers_kernel import APPLIED, value_of
 from planner.task.packed_states_kernel import apply
 
 
@@ -47,6 +47,11 @@ class Packed:
         places = map(self.space.packing.places.__getitem__, range(len(self.task.facts)))
         return [state[word] & mask == bits for word, mask, bits in places]
 
+    def values(self, state: list[int]) -> list[int]:
+        """Return the values of the variables."""
+        fields, variables = self.space.space.numbers.fields, range(len(self.source.variables))
+        return [value_of(fields, variable, state, self.space.words) for variable in variables]
+
     def is_goal(self, state: list[int]) -> bool:
         """Return whether the goal holds."""
         return holds(self.space.space.goal, 0, state, 0)
@@ -54,8 +59,7 @@ class Packed:
 
 def describe(packed: Packed, simulation: Simulation, state: list[int]) -> str:
     """Return how `state` differs from that of `simulation`; "" where it does not."""
-    words, values = packed.space.words, simulation.values
-    numbers = state[words:]
+    values, numbers = simulation.values, packed.values(state)
     for variable, number in zip(packed.source.variables, numbers, strict=True):
         value = values.get(variable.fluent)
         if value is not None and Fraction(number, variable.scale) != value:
@@ -116,7 +120,7 @@ def compare_walk(problem: Problem, rng: random.Random, length: int) -> None:
 
 def find_gain(packed: Packed, state: list[int], after: Simulation) -> str:
     """Return a change that a step which is not in the task makes although something may need it."""
-    for variable, number in zip(packed.source.variables, state[packed.space.words :], strict=True):
+    for variable, number in zip(packed.source.variables, packed.values(state), strict=True):
         value = after.values.get(variable.fluent)
         if value is not None and Fraction(number, variable.scale) != value:
             return f"{variable.fluent} is {value}"

@@ -160,7 +160,7 @@ def estimators(space: NumericSpace) -> Callable[[tuple[int, ...]], tuple[int, ..
         relaxed = numeric_h_max(bounds, room, *where), numeric_lm_cut(bounds, room, *where, INFINITE)
         if written is None:
             return relaxed
-        return *relaxed, bound_by_equation(*written, space.space.coding, space.words, packed, 0, INFINITE)
+        return *relaxed, bound_by_equation(*written, space.space, space.words, packed, 0, INFINITE)
 
     return estimate
 

@@ -91,7 +91,7 @@ def estimate(problem: Problem, *, pays: bool) -> tuple[int, dict[str, int]]:
     at = (space.words, space.initial, 0, 1)
     value = estimate_numeric(relaxed, room, space.space, *at)
     if pays:
-        value += meet_demands(relaxed, room, relaxation.demands, relaxation.memory, space.space, *at)
+        value += meet_demands(relaxed, room, relaxation.demands, relaxation.memory, space.space, 1)
     names = [action.step.action for action in space.source.task.actions]
     return value, {name: room.repeated[each] for each, name in enumerate(names) if room.planned[each] == 1}
 
