@@ -287,17 +287,13 @@ def _explore(bounds: NumericBounds, room: BoundRoom, waiting: int, first: int) -
             continue
         for index in range(bounds.needed_start[fact], bounds.needed_start[fact + 1]):
             operator = bounds.needed[index] + 0
-            if _is_affected(room, operator, fact, first):
-                waiting = _fire(bounds, room, operator, waiting)
-
-
-@kernel
-def _is_affected(room: BoundRoom, operator: int, fact: int, first: int) -> bool:
-    """Return whether `fact` is the last precondition of `operator` to be reached at `first`, or else its supporter."""
-    if not first:
-        return room.supporter[operator] == fact
-    room.missing[operator] -= 1
-    return room.missing[operator] == 0
+            if first:
+                room.missing[operator] -= 1
+                if room.missing[operator]:
+                    continue
+            elif room.supporter[operator] != fact:
+                continue
+            waiting = _fire(bounds, room, operator, waiting)
 
 
 @kernel

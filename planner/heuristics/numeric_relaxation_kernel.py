@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from planner.heuristics.relaxation_kernel import count_missing, fact_of
 from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, kernel
 from planner.jit.containers_kernel import pop, push
 from planner.task.packed_numbers_kernel import amount_of, lack_of
@@ -61,7 +60,7 @@ class NumericRoom(NamedTuple):
     `wanted` (the last plan that needed it). By operator: `missing` preconditions, `total` (h_add of the preconditions)
     and `used` (the last plan that had it). By action: `planned` (the last plan that had it) and `repeated` (how often).
     `short[c]` is what condition c lacks. `key` and `heap` are a queue of facts, `stack` has room for facts. The first
-    `many[0]` of `member` are the operators of the last plan, and the goal; before, those that are ready to be applied.
+    `many[0]` of `member` are the operators of the last plan, and the goal.
     """
 
     state: Words
@@ -86,42 +85,26 @@ class NumericRoom(NamedTuple):
 
 @kernel
 def estimate_numeric(
-    relaxed: NumericRelaxed, room: NumericRoom, space: Space, words: int, state: Words, base: int, plan: int
+    relaxed: NumericRelaxed,
+    room: NumericRoom,
+    space: Space,
+    words: int,
+    state: Words,
+    base: int,
+    plan: int,
 ) -> int:
     """Return the cost of a relaxed plan for the state at `state[base]`, `INFINITE` where there is none.
 
     The plan marks its actions by its number `plan`, which must exceed the numbers of all plans before.
     """
     load_state(relaxed, room, space, words, state, base)
-    waiting = find_ready(relaxed, room)
-    while room.many[0]:
-        for index in range(room.many[0]):
-            waiting = _fire(relaxed, room, space, words, state, base, room.member[index] + 0, waiting)
-        waiting = reach_facts(relaxed, room, waiting)
-    return extract_plan(relaxed, room, plan)
-
-
-@kernel
-def find_ready(relaxed: NumericRelaxed, room: NumericRoom) -> int:
-    """List the operators without unmet preconditions in `room.member`; return 0, the length of the empty queue."""
-    many = 0
-    for operator in range(len(relaxed.cost)):
+    goal = len(relaxed.cost) - 1
+    waiting = 0
+    for operator in range(goal + 1):
         room.missing[operator] = room.at_first[operator]
         if not room.missing[operator]:
-            room.member[many] = operator
-            many += 1
-    room.many[0] = many
-    return 0
-
-
-@kernel
-def reach_facts(relaxed: NumericRelaxed, room: NumericRoom, waiting: int) -> int:
-    """Take facts from the queue until some complete the preconditions of operators; return the queue's new length.
-
-    List these operators in `room.member`: none once the goal is reached or the queue is empty.
-    """
-    many, goal = 0, len(relaxed.cost) - 1
-    while waiting and not many and room.missing[goal]:
+            waiting = _fire(relaxed, room, space, words, state, base, operator, 0, waiting)
+    while waiting and room.missing[goal]:
         fact, value = room.heap[0] + 0, room.key[0] + 0
         waiting = pop(room.key, room.heap, waiting)
         if value > room.value[fact]:  # it has been reached at less cost since
@@ -130,10 +113,13 @@ def reach_facts(relaxed: NumericRelaxed, room: NumericRoom, waiting: int) -> int
             operator = relaxed.needed[index]
             room.missing[operator] -= 1
             if not room.missing[operator]:
-                room.member[many] = operator
-                many += 1
-    room.many[0] = many
-    return waiting
+                total = 0
+                for other in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
+                    total = min(total + room.value[relaxed.precondition[other]], DEAR)
+                waiting = _fire(relaxed, room, space, words, state, base, operator, total, waiting)
+    if room.missing[goal]:
+        return INFINITE
+    return extract_plan(relaxed, room, plan)
 
 
 @kernel
@@ -148,14 +134,27 @@ def load_state(
     """Give the facts of the state at `state[base]` value 0 and all others `INFINITE`; measure all conditions."""
     for fact in range(len(room.value)):
         room.value[fact] = INFINITE
-    count_missing(relaxed.needed_start, relaxed.needed, room.at_first, room.state, space.coding, state, base)
     for variable in range(len(space.coding.word)):
-        fact = fact_of(space.coding, variable, state, base)
+        word, shift, mask = space.coding.word[variable], space.coding.shift[variable], space.coding.mask[variable]
+        before, now = room.state[word] >> shift & mask, state[base + word] >> shift & mask
+        fact = space.coding.fact[space.coding.first[variable] + now] + 0
+        if before != now:
+            _count_preconditions(relaxed, room, space.coding.fact[space.coding.first[variable] + before] + 0, 1)
+            _count_preconditions(relaxed, room, fact, -1)
         if fact != NOTHING:
             room.value[fact] = 0
             room.supporter[fact] = NOTHING
+    for word in range(words):
+        room.state[word] = state[base + word]
     for number in range(len(space.comparisons.constant)):
         room.short[number] = lack_of(space.comparisons, number, state, base + words)
+
+
+@kernel
+def _count_preconditions(relaxed: NumericRelaxed, room: NumericRoom, fact: int, difference: int) -> None:
+    if fact != NOTHING:
+        for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
+            room.at_first[relaxed.needed[index]] += difference
 
 
 @kernel
@@ -167,12 +166,10 @@ def _fire(
     state: Words,
     base: int,
     operator: int,
+    total: int,
     waiting: int,
 ) -> int:
-    """Lower the values of what `operator` achieves, whose preconditions are reached; return the queue's new length."""
-    total = 0
-    for index in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
-        total = min(total + room.value[relaxed.precondition[index]], DEAR)
+    """Lower the values of what `operator` achieves, whose preconditions cost `total`; return the queue's new length."""
     room.total[operator] = total
     cost = relaxed.cost[operator]
     for index in range(relaxed.effect_start[operator], relaxed.effect_start[operator + 1]):
@@ -253,9 +250,7 @@ def _gain_after(relaxed: NumericRelaxed, space: Space, index: int, first: int) -
 
 @kernel
 def extract_plan(relaxed: NumericRelaxed, room: NumericRoom, plan: int) -> int:
-    """Mark the actions of a relaxed plan and how often it has them; return its cost, `INFINITE` where there is none."""
-    if room.missing[len(relaxed.cost) - 1]:
-        return INFINITE
+    """Mark the actions of a relaxed plan and how often it has them; return its cost."""
     room.many[0] = 0
     total = achieve_wanted(relaxed, room, want_preconditions(relaxed, room, len(relaxed.cost) - 1, 0, plan), plan)
     return min(total, DEAR)

@@ -17,13 +17,11 @@ from planner.heuristics.numeric_relaxation_kernel import (
     NumericRelaxed,
     NumericRoom,
     extract_plan,
-    find_ready,
     gain_of,
     load_state,
-    reach_facts,
 )
-from planner.jit.common_kernel import NOTHING, Index, Words, kernel
-from planner.jit.containers_kernel import push
+from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, kernel
+from planner.jit.containers_kernel import pop, push
 from planner.task.packed_states_kernel import Space
 
 NEVER: Final = -1
@@ -169,14 +167,40 @@ def estimate_timed(
     `step` ticks. `memory.time` has the earliest ticks of the facts of the plan.
     """
     _load(relaxed, room, memory, space, words, state, base, written)
-    waiting = find_ready(relaxed, room)
-    while room.many[0]:
-        for index in range(room.many[0]):
-            operator = room.member[index] + 0
+    goal = len(relaxed.cost) - 1
+    waiting = 0
+    for operator in range(goal + 1):
+        room.missing[operator] = room.at_first[operator]
+        if not room.missing[operator]:
             waiting = _fire(
                 relaxed, timed, windows, room, memory, space, words, state, base, operator, separation, step, waiting
             )
-        waiting = reach_facts(relaxed, room, waiting)
+    while waiting and room.missing[goal]:
+        fact, value = room.heap[0] + 0, room.key[0] + 0
+        waiting = pop(room.key, room.heap, waiting)
+        if value > room.value[fact]:  # it has been reached earlier or at less cost since
+            continue
+        for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
+            operator = relaxed.needed[index] + 0
+            room.missing[operator] -= 1
+            if not room.missing[operator]:
+                waiting = _fire(
+                    relaxed,
+                    timed,
+                    windows,
+                    room,
+                    memory,
+                    space,
+                    words,
+                    state,
+                    base,
+                    operator,
+                    separation,
+                    step,
+                    waiting,
+                )
+    if room.missing[goal]:
+        return INFINITE
     return extract_plan(relaxed, room, plan)
 
 
