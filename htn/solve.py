@@ -13,6 +13,7 @@ from htn.lifted.depth_first import EnoughPlans, LimitsWithDescent, search_depth_
 from htn.model import HtnProblem, has_numbers, seal_problem
 from htn.problem_kind import resolve
 from htn.search.htn_incumbent import HtnIncumbent
+from planner.compilations.reductions import find_answer
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import Final, replace
 from planner.limits import LimitReached, Limits
@@ -55,10 +56,12 @@ def answer(problem: HtnProblem, options: SolveOptions) -> Result:
     The first applicable reduction answers; else a search for decompositions.
     """
     options.check()
-    for reduce in REDUCTIONS:
-        found = reduce(problem, options, answer)
-        if found is not None:
-            return found
+    reduced = find_answer(REDUCTIONS, problem, options, answer)
+    return _search(problem, options) if reduced is None else reduced
+
+
+def _search(problem: HtnProblem, options: SolveOptions) -> Result:
+    """Search for decompositions."""
     try:
         bounded = [Construct.BUDGETS] if has_numbers(problem) else []
         compiled = compile_away(problem, *CONSTRAINED, *bounded)

@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable
 
-from planner.compilations.reductions import REDUCTIONS
+from planner.compilations.reductions import REDUCTIONS, find_answer
 from planner.errors import InputError, kind_of
 from planner.lightweight import TYPE_CHECKING, Any, replace
 from planner.limits import CallbackError
@@ -134,10 +134,9 @@ def answer(problem: AnyProblem, options: SolveOptions) -> Result:
         return service_of(problem).solve(problem, options)
     if not isinstance(problem, Problem):
         raise InputError(f"expected a problem, got {kind_of(problem)}", hint="load(…) and domain.problem(…) give one")
-    for reduce in REDUCTIONS:
-        found = reduce(problem, options, answer)
-        if found is not None:
-            return found
+    reduced = find_answer(REDUCTIONS, problem, options, answer)
+    if reduced is not None:
+        return reduced
     incumbent = Incumbent(problem, options)
     found = incumbent.run_within_limits(lambda: _ground_and_search(incumbent, options))
     if options.plain:

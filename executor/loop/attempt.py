@@ -317,15 +317,11 @@ async def _await_in_task(answer: Awaitable[Any], call: Call, timeout: float | No
         return not (task.done() or task.get_loop().is_closed())
 
     try:
-        done, _ = await asyncio.wait([task], timeout=timeout)
-        if not done:
+        if not await containment.wait_or_cancel(task, timeout):
             task.cancel()
-            done, _ = await asyncio.wait([task], timeout=GRACE)
-            if not done or task.cancelled() or task.exception() is not None:
+            ended = await containment.wait_or_cancel(task, GRACE)
+            if not ended or task.cancelled() or task.exception() is not None:
                 raise _TookTooLong
-    except asyncio.CancelledError:
-        task.cancel()
-        raise
     finally:
         if not task.done():
             record_abandoned(call, works)

@@ -158,15 +158,20 @@ class OutOfTime(Exception):
     """A time limit passed before an answer came."""
 
 
-async def await_within(answer: Coroutine[Any, Any, Any], seconds: float) -> Any:
-    """Await `answer` for at most `seconds`; raises `OutOfTime` after that, and cancels `answer`, which may resist."""
-    task = asyncio.ensure_future(answer)
+async def wait_or_cancel(task: asyncio.Future[Any], seconds: float | None) -> bool:
+    """Wait for `task` for at most `seconds`; return whether it has ended. Cancel it when the caller is cancelled."""
     try:
         done, _ = await asyncio.wait([task], timeout=seconds)
     except asyncio.CancelledError:
         task.cancel()
         raise
-    if done:
+    return bool(done)
+
+
+async def await_within(answer: Coroutine[Any, Any, Any], seconds: float) -> Any:
+    """Await `answer` for at most `seconds`; raises `OutOfTime` after that, and cancels `answer`, which may resist."""
+    task = asyncio.ensure_future(answer)
+    if await wait_or_cancel(task, seconds):
         return task.result()
     task.add_done_callback(lambda late: late.cancelled() or late.exception())  # heard, though nobody waits
     task.cancel()

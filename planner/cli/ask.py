@@ -12,7 +12,7 @@ from pathlib import Path
 from planner.cli import options
 from planner.cli.interrupt import finite_limit, interruptible, limit_memory
 from planner.cli.output import Exit, exit_of_verdict, give, tell
-from planner.cli.parser import Parser
+from planner.cli.parser import Parser, option
 from planner.errors import InputError, UnsupportedError, did_you_mean, kind_of
 from planner.language.loading.load import is_file, load_from, open_source
 from planner.language.loading.texts import open_text, read_problem_text
@@ -38,20 +38,40 @@ WITH_TASKS: Final = frozenset({"applicable", "progress", "first-steps"})
 """The kinds of questions that problems with tasks have answers to."""
 
 
+def _words_help() -> str:
+    """Write the help on the words of a question, with its kinds."""
+    kinds = ", ".join([f"{name} {what}".strip() for name, (what, _) in KINDS.items()])
+    return f"[PROBLEM] KIND [ABOUT]: the problem, given as DOMAIN is, unless DOMAIN has one; then one of {kinds}."
+
+
+QUESTION: Final = (
+    option(
+        "domain",
+        "A file, a folder, the name of a shipped domain, the text of a file, or - for a text on stdin.",
+        metavar="DOMAIN",
+    ),
+    option(
+        "words",
+        _words_help,
+        metavar="WORD",
+        nargs="+",
+    ),
+    option(
+        "--state",
+        "The facts that hold, in place of the initial state: '(at r2 hall) (idle r2)', or a file; - for stdin.",
+        metavar="FACTS",
+    ),
+    option(
+        "--all", "List also what is reachable, and landmarks that hold initially or in the goal.", action="store_true"
+    ),
+    option("--static", "With reachable-facts: ask also about facts that no action changes.", action="store_true"),
+    option("--json", "Print the answer as JSON.", action="store_true"),
+)
+
+
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of the command."""
-    about = "A file, a folder, the name of a shipped domain, the text of a file, or - for a text on stdin."
-    parser.add_argument("domain", metavar="DOMAIN", help=about)
-    kinds = ", ".join([f"{name} {what}".strip() for name, (what, _) in KINDS.items()])
-    about = f"[PROBLEM] KIND [ABOUT]: the problem, given as DOMAIN is, unless DOMAIN has one; then one of {kinds}."
-    parser.add_argument("words", metavar="WORD", nargs="+", help=about)
-    about = "The facts that hold, in place of the initial state: '(at r2 hall) (idle r2)', or a file; - for stdin."
-    parser.add_argument("--state", metavar="FACTS", help=about)
-    about = "List also what is reachable, and landmarks that hold initially or in the goal."
-    parser.add_argument("--all", action="store_true", help=about)
-    about = "With reachable-facts: ask also about facts that no action changes."
-    parser.add_argument("--static", action="store_true", help=about)
-    parser.add_argument("--json", action="store_true", help="Print the answer as JSON.")
+    parser.add_all(QUESTION)
     options.add_limits(parser, default=10.0)
     options.add_quiet(parser)
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from planner.cli import options
 from planner.cli.interrupt import delay_interrupts, interruptible, limit_memory, remaining_seconds
 from planner.cli.output import Exit, check_writable, give, number_file, tell, write_atomically
-from planner.cli.parser import Parser, choice_of, read_whole_number
+from planner.cli.parser import Parser, choice_of, option, read_whole_number
 from planner.errors import InputError, UnsupportedError
 from planner.lightweight import TYPE_CHECKING, Any, Final
 from planner.limits import STOPS, stop_reason
@@ -29,30 +29,6 @@ TAKEN: Final = (
 """The options of `solve` that apply to several plans."""
 
 
-def add_candidate_options(parser: Parser) -> None:
-    """Add `--candidates` and the options that select and rank the plans."""
-    about = "Find the K cheapest plans."
-    parser.add_argument("--candidates", type=read_whole_number, metavar="K", help=about)
-    about = "Find only plans that cost at most F times the optimum; all of them without --candidates."
-    parser.add_argument("--within", type=_read_factor, metavar="F", help=about)
-    about = "List each order of independent steps as a plan of its own."
-    parser.add_argument("--orders", action="store_true", help=about)
-    about = "List also plans that work without some of their steps."
-    parser.add_argument("--wasteful", action="store_true", help=about)
-    about = "If time ends before K plans are found, fill up with plans whose rank is not proved."
-    parser.add_argument("--fill", action="store_true", help=about)
-    about = "Find K plans that differ most in their actions or causal links, at most F times the optimum (default: 2)."
-    parser.add_argument("--diverse", type=choice_of("actions", "links"), metavar="actions|links", help=about)
-    about = "Least distance of two diverse plans, from 0 (same) to 1 (nothing in common)."
-    parser.add_argument("--least", type=_read_distance, metavar="D", help=about)
-    about = "Criteria of the order: 'cost, duration' (the first decides), or a sum such as '2*cost + duration'."
-    parser.add_argument("--rank", metavar="BY", help=about)
-    about = "Exclude plans that break the rule: 'never WHAT', 'at most 2 WHAT' or 'only if approved WHAT'."
-    parser.add_argument("--rule", action="append", metavar="RULE", help=about)
-    about = "Exclude plans that another plan dominates by the criteria of '--rank', by default all."
-    parser.add_argument("--pareto", action="store_true", help=about)
-
-
 def _read_factor(text: str) -> Decimal:
     """Read a number of 1 or more."""
     from planner.topk.candidates import read_factor
@@ -71,6 +47,57 @@ def _read_distance(text: str) -> Decimal:
         return read_distance(text)
     except InputError as error:
         raise ArgumentTypeError(error.message) from None
+
+
+OPTIONS: Final = (
+    option("--candidates", "Find the K cheapest plans.", type=read_whole_number, metavar="K"),
+    option(
+        "--within",
+        "Find only plans that cost at most F times the optimum; all of them without --candidates.",
+        type=_read_factor,
+        metavar="F",
+    ),
+    option("--orders", "List each order of independent steps as a plan of its own.", action="store_true"),
+    option("--wasteful", "List also plans that work without some of their steps.", action="store_true"),
+    option(
+        "--fill",
+        "If time ends before K plans are found, fill up with plans whose rank is not proved.",
+        action="store_true",
+    ),
+    option(
+        "--diverse",
+        "Find K plans that differ most in their actions or causal links, at most F times the optimum (default: 2).",
+        type=choice_of("actions", "links"),
+        metavar="actions|links",
+    ),
+    option(
+        "--least",
+        "Least distance of two diverse plans, from 0 (same) to 1 (nothing in common).",
+        type=_read_distance,
+        metavar="D",
+    ),
+    option(
+        "--rank",
+        "Criteria of the order: 'cost, duration' (the first decides), or a sum such as '2*cost + duration'.",
+        metavar="BY",
+    ),
+    option(
+        "--rule",
+        "Exclude plans that break the rule: 'never WHAT', 'at most 2 WHAT' or 'only if approved WHAT'.",
+        action="append",
+        metavar="RULE",
+    ),
+    option(
+        "--pareto",
+        "Exclude plans that another plan dominates by the criteria of '--rank', by default all.",
+        action="store_true",
+    ),
+)
+
+
+def add_candidate_options(parser: Parser) -> None:
+    """Add `--candidates` and the options that select and rank the plans."""
+    parser.add_all(OPTIONS)
 
 
 def run_candidates(started: float, given: Namespace) -> Exit:

@@ -8,7 +8,7 @@ from argparse import Namespace
 from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
 from planner.cli.options import add_domain, add_limits, add_quiet, name_source
 from planner.cli.output import Exit, give, overwrite_sources, tell
-from planner.cli.parser import Parser, choice_of
+from planner.cli.parser import Parser, choice_of, option
 from planner.cli.watching import add_watch, limit_words, watch
 from planner.lightweight import TYPE_CHECKING, Final
 from planner.limits import Limits
@@ -19,19 +19,35 @@ if TYPE_CHECKING:
 ABOUT: Final = "Report mistakes in a domain or a problem, such as actions that can never be applied."
 
 
+PROBLEMS: Final = (
+    option(
+        "problems",
+        "Problem files or names of problems of DOMAIN (default: all of DOMAIN's own).",
+        metavar="PROBLEM",
+        nargs="*",
+    ),
+)
+FORMAT: Final = (
+    option(
+        "--format",
+        "How findings are printed: text, json, or sarif for code hosts (default: text).",
+        type=choice_of("text", "json", "sarif"),
+        default="text",
+        metavar="FORMAT",
+    ),
+    option("--json", "Print JSON: the same as --format json.", action="store_true"),
+    option(
+        "--fix", "Write the corrections that are certain into the files, and report what is left.", action="store_true"
+    ),
+)
+
+
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of the command."""
     add_domain(parser)
-    about = "Problem files or names of problems of DOMAIN (default: all of DOMAIN's own)."
-    parser.add_argument("problems", metavar="PROBLEM", nargs="*", help=about)
+    parser.add_all(PROBLEMS)
     add_limits(parser, default=60.0)
-    about = "How findings are printed: text, json, or sarif for code hosts (default: text)."
-    parser.add_argument(
-        "--format", type=choice_of("text", "json", "sarif"), default="text", metavar="FORMAT", help=about
-    )
-    parser.add_argument("--json", action="store_true", help="Print JSON: the same as --format json.")
-    about = "Write the corrections that are certain into the files, and report what is left."
-    parser.add_argument("--fix", action="store_true", help=about)
+    parser.add_all(FORMAT)
     add_quiet(parser)
     add_watch(parser)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from planner.cli.interrupt import interruptible, limit_memory, remaining_seconds
 from planner.cli.options import add_domain, add_limits, add_problem
 from planner.cli.output import Exit, give, tell, write_atomically
-from planner.cli.parser import Parser, choice_of, read_positive_number
+from planner.cli.parser import Parser, choice_of, option, read_positive_number
 from planner.errors import InputError, UnsupportedError
 from planner.language.loading.load import find_languages, load_named, open_source
 from planner.lightweight import TYPE_CHECKING, Any, Final, cast, replace
@@ -27,19 +27,35 @@ LEVELS: Final = ("strips", "adl")
 """The levels of PDDL that may be written."""
 
 
+OPTIONS: Final = (
+    option("--to", "Language to write.", type=choice_of(*LANGUAGES), required=True, metavar="|".join(LANGUAGES)),
+    option(
+        "--level",
+        "Level of PDDL (default: the lowest that the domain allows).",
+        type=choice_of(*LEVELS),
+        metavar="|".join(LEVELS),
+    ),
+    option(
+        "--placeholders",
+        "For PDDL and HDDL: number of objects of each type that actions may create (default: %(default)s).",
+        type=read_positive_number,
+        default=3,
+        metavar="N",
+    ),
+    option(
+        "--determinize",
+        "For PDDL: write only the intended outcome of each action, for planners without uncertain outcomes.",
+        action="store_true",
+    ),
+    option("--out", "Write files into DIR instead of to stdout.", type=Path, metavar="DIR"),
+)
+
+
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of the command."""
     add_domain(parser)
     add_problem(parser)
-    about, languages = "Language to write.", "|".join(LANGUAGES)
-    parser.add_argument("--to", type=choice_of(*LANGUAGES), required=True, metavar=languages, help=about)
-    about = "Level of PDDL (default: the lowest that the domain allows)."
-    parser.add_argument("--level", type=choice_of(*LEVELS), metavar="|".join(LEVELS), help=about)
-    about = "For PDDL and HDDL: number of objects of each type that actions may create (default: %(default)s)."
-    parser.add_argument("--placeholders", type=read_positive_number, default=3, metavar="N", help=about)
-    about = "For PDDL: write only the intended outcome of each action, for planners without uncertain outcomes."
-    parser.add_argument("--determinize", action="store_true", help=about)
-    parser.add_argument("--out", type=Path, metavar="DIR", help="Write files into DIR instead of to stdout.")
+    parser.add_all(OPTIONS)
     add_limits(parser, default=60.0)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from planner.cli import options
 from planner.cli.interrupt import Watchman, finite_limit, interruptible, limit_memory
 from planner.cli.output import Exit, exit_of, exit_of_verdict, give, tell
-from planner.cli.parser import Parser
+from planner.cli.parser import Parser, option
 from planner.cli.solve import summarise
 from planner.language.loading.load import Source, is_file, is_readable, load_from, open_source
 from planner.lightweight import Final
@@ -22,18 +22,35 @@ from planner.problem_kinds import AnyProblem, Reasons, service_of
 ABOUT: Final = "Explain why each step of a plan is there, or why there is no plan and what would give one."
 
 
+QUESTIONS: Final = (
+    option(
+        "plan", "The plan to explain; without one, the problem is solved first.", type=Path, metavar="PLAN", nargs="?"
+    ),
+    option(
+        "--why-not",
+        "Answer why the plan does not do something: 'by truck1', 'without step 3', 'load before drive', 'cheaper'.",
+        action="append",
+        default=[],
+        metavar="QUESTION",
+    ),
+    option(
+        "--what-if",
+        "Say what changes if something were different: 'not door(a, b)', 'fuel(r2) = 5', 'cost <= 9'.",
+        action="append",
+        default=[],
+        metavar="CHANGE",
+    ),
+)
+FORMAT: Final = (option("--json", "Print the explanation as JSON.", action="store_true"),)
+
+
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of the command."""
     options.add_domain(parser)
     options.add_problem(parser)
-    about = "The plan to explain; without one, the problem is solved first."
-    parser.add_argument("plan", type=Path, metavar="PLAN", nargs="?", help=about)
-    about = "Answer why the plan does not do something: 'by truck1', 'without step 3', 'load before drive', 'cheaper'."
-    parser.add_argument("--why-not", action="append", default=[], metavar="QUESTION", help=about)
-    about = "Say what changes if something were different: 'not door(a, b)', 'fuel(r2) = 5', 'cost <= 9'."
-    parser.add_argument("--what-if", action="append", default=[], metavar="CHANGE", help=about)
+    parser.add_all(QUESTIONS)
     options.add_limits(parser, default=10.0)
-    parser.add_argument("--json", action="store_true", help="Print the explanation as JSON.")
+    parser.add_all(FORMAT)
     options.add_quiet(parser)
 
 

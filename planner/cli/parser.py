@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, HelpFormatter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
 from planner.cli.output import give
@@ -18,6 +18,15 @@ HELP_COLUMNS: Final = 90
 """Width of help texts, in columns."""
 
 
+Option = tuple[str, str | Callable[[], str], dict[str, Any]]
+"""An argument or option of a command: its name, the help or a function that writes it, and settings of `argparse`."""
+
+
+def option(name: str, about: str | Callable[[], str], **settings: Any) -> Option:
+    """Return the argument or option `name` with the `settings` that `ArgumentParser.add_argument` takes."""
+    return name, about, settings
+
+
 class Parser(ArgumentParser):
     """The arguments and options of one command."""
 
@@ -26,6 +35,11 @@ class Parser(ArgumentParser):
             f"forethought {command}", description=about, formatter_class=_Formatter, allow_abbrev=False, add_help=False
         )
         self.add_argument("-h", "--help", action="help", default=SUPPRESS, help="Print this help and exit.")
+
+    def add_all(self, options: Iterable[Option]) -> None:
+        """Add these arguments and options."""
+        for name, about, settings in options:
+            self.add_argument(name, help=about if isinstance(about, str) else about(), **settings)
 
     def read(self, words: Sequence[str]) -> dict[str, Any]:
         """Return the values of all arguments and options by name.

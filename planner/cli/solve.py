@@ -28,7 +28,7 @@ from planner.cli.output import (
     tell,
     write_atomically,
 )
-from planner.cli.parser import Parser, choice_of, read_amount, read_positive_number, read_whole_number
+from planner.cli.parser import Parser, choice_of, option, read_amount, read_positive_number, read_whole_number
 from planner.errors import InputError, UnsupportedError
 from planner.garbage_collection import pause_collector
 from planner.lightweight import TYPE_CHECKING, Any, Final
@@ -184,39 +184,77 @@ def _join(names: Iterable[str]) -> str:
     return f"{', '.join(others)} or {last}"
 
 
+SEARCHES: Final = (
+    option(
+        "--mode",
+        "Improve plans until the proof, stop at the first plan, or search for the proof only (default: anytime).",
+        type=choice_of(*MODES),
+        default="anytime",
+        metavar="|".join(MODES),
+    ),
+    option("--search", _search_help, metavar="NAME"),
+    option("--heuristic", _heuristic_help, metavar="NAME"),
+    option("--engine", "Planner of unified-planning to use instead of our own.", metavar="NAME"),
+    option(
+        "--simulations", "Number of simulations after which '--search mcts' stops.", type=read_whole_number, metavar="N"
+    ),
+    option(
+        "--seed",
+        "Seed of the random choices of a search (default: %(default)s).",
+        type=read_whole_number,
+        default=0,
+        metavar="N",
+    ),
+    option(
+        "--exploration",
+        "Weight of rarely tried steps in '--search mcts' for policies (default: 0.3).",
+        type=read_amount,
+        metavar="N",
+    ),
+    option(
+        "--jobs",
+        "Number of searches that may be at work at the same time, each on a processor (default: 1).",
+        type=read_positive_number,
+        metavar="N",
+    ),
+)
+DUMP: Final = (
+    option(
+        "--search-tree-dump",
+        "Tell the search debugger at URL, on this machine, of each expansion; implies --plain.",
+        metavar="URL",
+    ),
+)
+OUTPUT: Final = (
+    option(
+        "--plan-file",
+        "Write the plan to FILE as well; in mode 'anytime', write each better plan as soon as it is found.",
+        type=Path,
+        metavar="FILE",
+    ),
+    option(
+        "--every-plan",
+        "Write the plans to FILE.1, FILE.2 and so on, each better than the one before.",
+        action="store_true",
+    ),
+    option("--proved", "Give no plan but one that is proved optimal.", action="store_true"),
+    option("--tree", "Draw the decomposition tree of a hierarchical plan on stderr.", action="store_true"),
+    option("--json", "Print the result as JSON.", action="store_true"),
+)
+
+
 def add_arguments(parser: Parser) -> None:
     """Declare the arguments of the command."""
     options.add_domain(parser)
     options.add_problem(parser)
-    about = "Improve plans until the proof, stop at the first plan, or search for the proof only (default: anytime)."
-    parser.add_argument("--mode", type=choice_of(*MODES), default="anytime", metavar="|".join(MODES), help=about)
-    parser.add_argument("--search", metavar="NAME", help=_search_help())
-    parser.add_argument("--heuristic", metavar="NAME", help=_heuristic_help())
-    parser.add_argument("--engine", metavar="NAME", help="Planner of unified-planning to use instead of our own.")
-    about = "Number of simulations after which '--search mcts' stops."
-    parser.add_argument("--simulations", type=read_whole_number, metavar="N", help=about)
-    about = "Seed of the random choices of a search (default: %(default)s)."
-    parser.add_argument("--seed", type=read_whole_number, default=0, metavar="N", help=about)
-    about = "Weight of rarely tried steps in '--search mcts' for policies (default: 0.3)."
-    parser.add_argument("--exploration", type=read_amount, metavar="N", help=about)
-    about = "Number of searches that may be at work at the same time, each on a processor (default: 1)."
-    parser.add_argument("--jobs", type=read_positive_number, metavar="N", help=about)
+    parser.add_all(SEARCHES)
     options.add_plain(parser)
-    about = "Tell the search debugger at URL, on this machine, of each expansion; implies --plain."
-    parser.add_argument("--search-tree-dump", metavar="URL", help=about)
+    parser.add_all(DUMP)
     add_objective(parser)
     options.add_problem_changes(parser)
     add_candidate_options(parser)
     options.add_limits(parser, default=10.0)
-    about = "Write the plan to FILE as well; in mode 'anytime', write each better plan as soon as it is found."
-    parser.add_argument("--plan-file", type=Path, metavar="FILE", help=about)
-    about = "Write the plans to FILE.1, FILE.2 and so on, each better than the one before."
-    parser.add_argument("--every-plan", action="store_true", help=about)
-    about = "Give no plan but one that is proved optimal."
-    parser.add_argument("--proved", action="store_true", help=about)
-    about = "Draw the decomposition tree of a hierarchical plan on stderr."
-    parser.add_argument("--tree", action="store_true", help=about)
-    parser.add_argument("--json", action="store_true", help="Print the result as JSON.")
+    parser.add_all(OUTPUT)
     options.add_quiet(parser)
 
 

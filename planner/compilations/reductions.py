@@ -6,9 +6,9 @@ problem may need further reductions: wishes in a problem whose actions create ob
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from planner.lightweight import Final
+from planner.lightweight import Any, Final
 from planner.model import Problem
 from planner.model.constructs import CONSTRAINED, Construct, Service, has
 from planner.model.domain import creates_objects
@@ -140,6 +140,23 @@ def _plan_parts_in_time(problem: Problem, options: SolveOptions, answer: Solve) 
     if has(problem, Construct.SOFT_GOALS):
         return solve_with_wishes_in_time(driver)
     return solve_in_time(problem, options, answer)
+
+
+def find_answer(
+    reductions: Iterable[Callable[[Any, SolveOptions, Solve], Result | None]],
+    problem: Any,
+    options: SolveOptions,
+    answer: Solve,
+) -> Result | None:
+    """Return the result of the first of the `reductions` that takes `problem`; None if none does.
+
+    A reduction may let `answer` solve other problems.
+    """
+    for reduce in reductions:
+        found = reduce(problem, options, answer)
+        if found is not None:
+            return found
+    return None
 
 
 REDUCTIONS: Final[tuple[Callable[[Problem, SolveOptions, Solve], Result | None], ...]] = (

@@ -15,7 +15,6 @@ from planner.heuristics.relaxation_kernel import (
     fire,
     fire_ready,
     h_max,
-    pop_level,
     reach,
 )
 from planner.jit import slots_kernel as slot
@@ -64,7 +63,7 @@ def lm_cut(
     limit = number[slot.LIMIT] - nodes.cost[state]
     value, goal = room.value, len(room.value) - 1
     fire_ready(relaxed, room)
-    reach(relaxed, room)
+    reach(relaxed, room, 0)
     kept = total
     # each round finds a cut, subtracts its cost, and updates h_max
     while 0 < value[goal] < INFINITE and total < limit:
@@ -74,7 +73,7 @@ def lm_cut(
         if _keep_landmark(landmarks, number, landmark, worth):
             kept += worth
         _subtract_landmark(relaxed, room, landmarks, landmark, worth)
-        _update_values(relaxed, room)
+        reach(relaxed, room, 1)
         number[slot.WORK] += len(relaxed.cost)
     clear_levels(room)
     landmarks.many[state] = number[slot.REFERENCES] - landmarks.of[state]
@@ -205,31 +204,6 @@ def _find_cut(relaxed: Relaxed, room: Exploration, landmarks: Landmarks, number:
         room.zone[room.queue[position]] = 0
     landmarks.start[landmark + 1] = end
     return worth
-
-
-@kernel
-def _update_values(relaxed: Relaxed, room: Exploration) -> None:
-    """Update the values after prices fell. Values of expanded facts may fall, too."""
-    value, goal = room.value, len(room.value) - 1
-    fact = pop_level(room, value[goal])
-    while fact != NOTHING:
-        new = not room.expanded[fact]
-        room.expanded[fact] = 1
-        for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
-            operator = relaxed.needed[index]
-            if new:
-                room.missing[operator] -= 1
-            elif room.supporter[operator] != fact:
-                continue
-            if room.missing[operator]:
-                continue
-            highest = fact
-            for other in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
-                if value[relaxed.precondition[other]] > value[highest]:
-                    highest = relaxed.precondition[other]
-            room.supporter[operator] = highest
-            fire(relaxed, room, operator, value[highest] + room.price[operator])
-        fact = pop_level(room, value[goal])
 
 
 BLIND: Final = 0

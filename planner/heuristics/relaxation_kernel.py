@@ -122,6 +122,10 @@ def clear_levels(room: Exploration) -> None:
     room.level[LOWEST] = LEVELS
 
 
+GIVEN: Final = 1
+"""The mark in `expanded` of facts that hold in the state."""
+
+
 @kernel
 def begin_exploration(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> None:
     """Initialize `room` for the state at `state[base]`: its facts have value 0, all others `INFINITE`."""
@@ -133,37 +137,54 @@ def begin_exploration(relaxed: Relaxed, room: Exploration, coding: Coding, state
 
 @kernel
 def load_state(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, base: int) -> None:
-    """Replace the facts of the last state by those of the state at `state[base]`.
-
-    Successive states differ little, so the kernel updates the counts of preconditions by the changed facts only.
-    """
-    for variable in range(len(coding.word)):
-        word, shift, mask = coding.word[variable], coding.shift[variable], coding.mask[variable]
-        before, now = room.state[word] >> shift & mask, state[base + word] >> shift & mask
-        if before != now:
-            _count_preconditions(relaxed, room, coding.fact[coding.first[variable] + before], 1)
-            _count_preconditions(relaxed, room, coding.fact[coding.first[variable] + now], -1)
-    for word in range(len(room.state)):
-        room.state[word] = state[base + word]
+    """Replace the facts of the last state by those of the state at `state[base]`."""
+    count_missing(relaxed.needed_start, relaxed.needed, room.at_first, room.state, coding, state, base)
     for fact in range(len(room.value)):
         room.value[fact] = INFINITE
         room.expanded[fact] = 0
     for variable in range(len(coding.word)):
-        value = state[base + coding.word[variable]] >> coding.shift[variable] & coding.mask[variable]
-        fact = coding.fact[coding.first[variable] + value]
+        fact = fact_of(coding, variable, state, base)
         if fact != NOTHING:
-            room.value[fact] = 0
-            room.expanded[fact] = 1
-    start = len(room.value) - 2
-    room.value[start] = 0
-    room.expanded[start] = 1
+            _give_fact(room, fact)
+    _give_fact(room, len(room.value) - 2)
 
 
 @kernel
-def _count_preconditions(relaxed: Relaxed, room: Exploration, fact: int, difference: int) -> None:
+def _give_fact(room: Exploration, fact: int) -> None:
+    room.value[fact] = 0
+    room.expanded[fact] = GIVEN
+
+
+@kernel
+def count_missing(
+    needed_start: Index, needed: Index, missing: Index, last: Words, coding: Coding, state: Words, base: int
+) -> None:
+    """Count the unmet preconditions in the state at `state[base]`: `missing` has those in `last`, the state before.
+
+    `needed` lists by fact the operators that need it. Successive states differ little, so only facts that have changed
+    are looked at. `missing` and `last` are modified in place.
+    """
+    for variable in range(len(coding.word)):
+        before, now = fact_of(coding, variable, last, 0), fact_of(coding, variable, state, base)
+        if before != now:
+            _add_to_missing(needed_start, needed, missing, before, 1)
+            _add_to_missing(needed_start, needed, missing, now, -1)
+    for word in range(len(last)):
+        last[word] = state[base + word]
+
+
+@kernel
+def fact_of(coding: Coding, variable: int, state: Words, base: int) -> int:
+    """Return the fact that is the value of a variable in the state at `state[base]`, or `NOTHING`."""
+    value = state[base + coding.word[variable]] >> coding.shift[variable] & coding.mask[variable]
+    return coding.fact[coding.first[variable] + value] + 0
+
+
+@kernel
+def _add_to_missing(needed_start: Index, needed: Index, missing: Index, fact: int, difference: int) -> None:
     if fact != NOTHING:
-        for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
-            room.at_first[relaxed.needed[index]] += difference
+        for index in range(needed_start[fact], needed_start[fact + 1]):
+            missing[needed[index]] += difference
 
 
 @kernel
@@ -186,19 +207,38 @@ def fire_ready(relaxed: Relaxed, room: Exploration) -> None:
 
 
 @kernel
-def reach(relaxed: Relaxed, room: Exploration) -> None:
-    """Compute h_max of the goal, and of all facts of lower value; leave the other facts in the queue."""
+def reach(relaxed: Relaxed, room: Exploration, again: int) -> None:
+    """Compute h_max of the goal, and of all facts of lower value; leave the other facts in the queue.
+
+    With `again`, prices fell since then, so that the values of expanded facts may fall, too.
+    """
     value, goal = room.value, len(room.value) - 1
     fact = pop_level(room, value[goal])
     while fact != NOTHING:
+        is_new = not again or not room.expanded[fact]
         room.expanded[fact] = 1
         for index in range(relaxed.needed_start[fact], relaxed.needed_start[fact + 1]):
             operator = relaxed.needed[index]
-            room.missing[operator] -= 1
+            if is_new:
+                room.missing[operator] -= 1
+            elif room.supporter[operator] != fact:
+                continue
             if not room.missing[operator]:
-                room.supporter[operator] = fact
-                fire(relaxed, room, operator, value[fact] + room.price[operator])
+                highest = fact
+                if again:
+                    highest = _highest_precondition(relaxed, value, operator, fact)
+                room.supporter[operator] = highest
+                fire(relaxed, room, operator, value[highest] + room.price[operator])
         fact = pop_level(room, value[goal])
+
+
+@kernel
+def _highest_precondition(relaxed: Relaxed, value: Words, operator: int, highest: int) -> int:
+    """Return the precondition of highest value: `highest`, unless that of another one is greater."""
+    for index in range(relaxed.precondition_start[operator], relaxed.precondition_start[operator + 1]):
+        if value[relaxed.precondition[index]] > value[highest]:
+            highest = relaxed.precondition[index] + 0
+    return highest
 
 
 @kernel
@@ -206,17 +246,13 @@ def h_max(relaxed: Relaxed, room: Exploration, coding: Coding, state: Words, bas
     """Return the h_max value of the state at `state[base]`, `INFINITE` for a dead end."""
     begin_exploration(relaxed, room, coding, state, base)
     fire_ready(relaxed, room)
-    reach(relaxed, room)
+    reach(relaxed, room, 0)
     clear_levels(room)
     return room.value[len(room.value) - 1]
 
 
 DEAR: Final = 1 << 58
 """Cap of h_add values, so that sums of sums fit into a word."""
-
-
-GIVEN: Final = 1
-"""The mark in `expanded` of facts that hold in the state."""
 
 
 REACHED: Final = 2

@@ -61,6 +61,7 @@ WITHOUT_ENTRIES: Final = (
     "planner.pruning.numeric_dominance_kernel",
     "planner.pruning.stubborn_sets_kernel",
     "planner.pruning.symmetries_kernel",
+    "planner.search.best_first_loop_kernel",
     "planner.search.edge_queues_kernel",
     "planner.search.open_lists_kernel",
     "planner.task.lapses_kernel",

@@ -77,4 +77,6 @@ JUMPS: Final = 74  # not 0: edges repeat actions until a fact changes
 PAYS: Final = 75  # not 0: relaxed plans produce what they use up
 PACE: Final = 76  # ticks that count as much as a step
 AGENDA: Final = 77  # places of the agenda
-HOW_MANY: Final = 78
+SEPARATION: Final = 78  # ticks between two happenings
+STEP: Final = 79  # ticks that a step counts as in relaxed plans
+HOW_MANY: Final = 80

@@ -30,6 +30,7 @@ from planner.portfolio.portfolio import run_portfolio
 from planner.portfolio.workplace import Workplace
 from planner.pruning.h2 import prune
 from planner.search import Ending, Run, Space
+from planner.search.search_run import advance
 from planner.semantics.undefined_values import list_amounts, substitute_amount
 from planner.task.ground_task import INFINITY, GroundAction, State, Task
 
@@ -287,10 +288,8 @@ class Chooser:
         search = run_portfolio("anytime", Workplace(task, Space(task), run, limits.check))
         while True:
             limits.check()
-            try:
-                next(search)
-            except StopIteration as stop:
-                ending: Ending = stop.value
+            ending = advance(search)
+            if ending is not None:
                 return ending
 
     def search_fewest_penalties(self, known: list[int] | None = None, share: float = 1.0) -> Found:

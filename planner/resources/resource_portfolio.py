@@ -22,7 +22,7 @@ from planner.resources import label_setting
 from planner.resources.label_setting import Charges, ResourceLimits
 from planner.search import REGISTRY as SEARCHES
 from planner.search import Ending, Run, Space
-from planner.search.search_run import Steps
+from planner.search.search_run import Steps, advance
 from planner.task.ground_task import INFINITY, Allowance, Task
 
 Weights = tuple[int, ...]
@@ -110,11 +110,7 @@ def search_weighted_sum(spending: Spending, weights: Weights, *, improve: bool) 
     plan: list[int] | None = None
     before = Run()
     while True:
-        try:
-            next(steps)
-            ending = None
-        except StopIteration as stop:
-            ending = stop.value
+        ending = advance(steps)
         if run.plan is not plan and run.plan is not None:
             plan, spending.run.by = run.plan, run.found_by
             spending.offer(plan)

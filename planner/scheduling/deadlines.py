@@ -47,7 +47,7 @@ from planner.resources.resource_portfolio import (
 )
 from planner.scheduling.schedule import makespan
 from planner.search.astar import LifoOpenList
-from planner.search.search_run import Ending, Run, Steps
+from planner.search.search_run import Ending, Run, Steps, advance
 from planner.semantics.durations import least_duration
 from planner.semantics.simulation import price_steps
 from planner.semantics.spending import make_sequential
@@ -385,10 +385,7 @@ class Meeting:
         plan: list[int] | None = None
         ending: Ending | None = None
         while ending is None:
-            try:
-                next(steps)
-            except StopIteration as stop:
-                ending = stop.value
+            ending = advance(steps)
             if run.plan is not plan and run.plan is not None:
                 plan, self.run.by = run.plan, run.found_by
                 self.take(plan)

@@ -49,9 +49,8 @@ class BestFirst:
         room: int = 4096,
     ) -> None:
         self._space, self._entries, in_time = space, entries, lapses is not None
-        self._lapses: Lapses = lapses or make_hollow(Lapses)
         self._kernel = "best_first_in_time" if in_time else "best_first"
-        self._relaxation = relax_numeric(space, costs)
+        relaxation = relax_numeric(space, costs)
         number = self._number = zeros(slot.HOW_MANY)
         number[slot.STATES] = 1
         number[slot.BEST] = number[slot.LIMIT] = INFINITE
@@ -61,15 +60,27 @@ class BestFirst:
         initial = [*space.initial, *agenda]
         self._row = len(initial)
         length = room + SCRATCH
-        self._registry = task_compiled.new_registry(initial, length, entries)
+        registry = task_compiled.new_registry(initial, length, entries)
         times = index([0]) * (0 if in_time else length)
         ticks = [zeros(length if in_time else 0) for _ in range(2)]
-        self._paths = Paths(empty_index(length), empty_index(length), times, *ticks)
-        self._found = empty_index(len(space.source.task.actions) + 1)
-        self._most_edges = 3 * len(self._found) + 2 * len(agenda) + 4
-        self._queues = allocate_queues(2 * length, 4 * length + self._most_edges)
-        self._seen = zeros(SEEN)
-        self._stack = empty_index(len(space.space.tree.action_start))
+        found = empty_index(len(space.source.task.actions) + 1)
+        self._most_edges = 3 * len(found) + 2 * len(agenda) + 4
+        self._at = Workspace(
+            number,
+            space.space,
+            space.preconditions,
+            make_hollow(Lapses) if lapses is None else lapses,
+            registry,
+            Paths(empty_index(length), empty_index(length), times, *ticks),
+            allocate_queues(2 * length, 4 * length + self._most_edges),
+            relaxation.relaxed,
+            relaxation.room,
+            relaxation.demands,
+            relaxation.memory,
+            zeros(SEEN),
+            found,
+            empty_index(len(space.space.tree.action_start)),
+        )
 
     def has_evaluated_fewer(self, states: int) -> bool:
         """Return whether the search has evaluated fewer states than that."""
@@ -80,8 +91,8 @@ class BestFirst:
         number = self._number
         counter = task_compiled.WorkCounter(run, number)
         while True:
-            outcome = self._call()
-            counter.update(self._registry, self._paths, self._queues)
+            outcome = self._entries[self._kernel](WORK, self._at)
+            counter.update(self._at.registry, self._at.paths, self._at.queues)
             if outcome == FOUND:
                 ending = self._take_plan(run, number[slot.GOAL_STATE])
                 if ending is not None:
@@ -103,29 +114,9 @@ class BestFirst:
         if self._number[slot.LEFT_OUT]:
             run.failed = "states with numbers too great for exact search in 64 bits were left out"
 
-    def _call(self) -> int:
-        relaxation = self._relaxation
-        at = Workspace(
-            self._number,
-            self._space.space,
-            self._space.preconditions,
-            self._lapses,
-            self._registry,
-            self._paths,
-            self._queues,
-            relaxation.relaxed,
-            relaxation.room,
-            relaxation.demands,
-            relaxation.memory,
-            self._seen,
-            self._found,
-            self._stack,
-        )
-        return self._entries[self._kernel](WORK, at)
-
     def _trace(self, state: int) -> list[int]:
         """Return the actions on the path to `state`, each as often as it is repeated."""
-        paths = self._paths
+        paths = self._at.paths
         actions: list[int] = []
         while paths.parent[state] != NOTHING:
             actions += [paths.action[state]] * (paths.times[state] if paths.times else 1)
@@ -133,12 +124,13 @@ class BestFirst:
         return actions[::-1]
 
     def _grow(self) -> None:
-        number, paths = self._number, self._paths
+        number, paths, registry = self._number, self._at.paths, self._at.registry
         states = number[slot.STATES]
-        if states + SCRATCH >= len(paths.parent) or 2 * (states + 1) > len(self._registry.table):
+        if states + SCRATCH >= len(paths.parent) or 2 * (states + 1) > len(registry.table):
             length = states + states // 2 + SCRATCH + 1
             ensure_length(length, *[each for each in paths if each])
             length = len(paths.parent)
-            ensure_length(length * self._row, self._registry.state)
-            self._registry = task_compiled.enlarge_table(self._registry, states, length, self._row, self._entries)
-        grow_queues(self._queues, number, self._most_edges)
+            ensure_length(length * self._row, registry.state)
+            registry = task_compiled.enlarge_table(registry, states, length, self._row, self._entries)
+            self._at = self._at._replace(registry=registry)
+        grow_queues(self._at.queues, number, self._most_edges)

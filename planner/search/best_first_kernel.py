@@ -24,8 +24,16 @@ from typing import Final, NamedTuple
 from planner.heuristics.numeric_demands_kernel import DemandRoom, NumericDemands, meet_demands
 from planner.heuristics.numeric_relaxation_kernel import NumericRelaxed, NumericRoom, estimate_numeric
 from planner.jit import slots_kernel as slot
-from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
-from planner.search.edge_queues_kernel import EdgeQueues, key_by_age, next_batch, note_estimate, put_batch
+from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, entry, kernel
+from planner.search.best_first_loop_kernel import Parts, make_opening, make_search
+from planner.search.edge_queues_kernel import (
+    EdgeQueues,
+    append_actions,
+    key_by_age,
+    next_batch,
+    note_estimate,
+    put_batch,
+)
 from planner.task.lapses_kernel import (
     FREE,
     MOST_TICKS,
@@ -43,7 +51,7 @@ from planner.task.lapses_kernel import (
 )
 from planner.task.packed_facts_kernel import Conditions, holds
 from planner.task.packed_numbers_kernel import APPLIED, OUT_OF_RANGE, value_of
-from planner.task.packed_states_kernel import LAPSES, NUMBERS, Space, apply, find_applicable, row_of
+from planner.task.packed_states_kernel import LAPSES, NUMBERS, Space, apply, row_of
 from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER, Registry, number_of
 
 OLD: Final = 1 << 29
@@ -102,87 +110,67 @@ class Workspace(NamedTuple):
     stack: Index
 
 
-@entry
 @kernel
-def best_first(work: int, at: Workspace) -> int:
-    """Search a task without time: see `_search`."""
-    return _search(NUMBERS, work, at)
-
-
-@entry
-@kernel
-def best_first_in_time(work: int, at: Workspace) -> int:
-    """Search a task in time: see `_search`."""
-    return _search(LAPSES, work, at)
-
-
-@kernel
-def _search(layers: int, work: int, at: Workspace) -> int:
-    """Search for about `work` steps; return `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`.
-
-    After `FOUND`, `number[GOAL_STATE]` is reached by a plan, which in time ends before `number[LIMIT]`; the next call
-    goes on from there. Among edges of one estimate the oldest comes first, or the youngest if `number[YOUNGEST]`. If
-    `number[NOVEL]`, states without a value that is new at their estimate come after all others; if `number[JUMPS]`,
-    edges jump; if `number[PAYS]`, relaxed plans produce what they use up; if `number[PACE]`, so many ticks count as
-    much as a step. The agenda has `number[AGENDA]` places; `number[LEFT_OUT]` counts the starts for which there was
-    none, and the states with too great numbers.
-    """
-    number, space, states = at.number, at.space, at.registry.state
-    words = len(at.room.state)
-    places = number[slot.AGENDA] + 0 if layers == LAPSES else 0
-    row = row_of(space, words) + places
-    number[slot.WORK] = 0
-    while number[slot.WORK] < work:
-        if not _has_room(at, places):
-            return FULL
-        state = number[slot.PENDING] + 0
-        number[slot.PENDING] = -1
-        if state < 0:
-            # No state is pending: the next edge of the queue whose turn it is leads to one.
-            batch = next_batch(at.queues, number)
-            if batch < 0:
-                return EXHAUSTED
-            if layers == LAPSES:
-                _follow_in_time(at, batch, words, places)
-            else:
-                _follow_edge(at, batch, words)
-            number[slot.WORK] += 40
-            continue
-        base = state * row
-        is_at_rest = layers != LAPSES or states[base + row - places] == FREE
-        if is_at_rest and holds(space.goal, 0, states, base):
-            number[slot.GOAL_STATE] = state
-            return FOUND
-        number[slot.EVALUATIONS] += 1
-        plan = number[slot.EVALUATIONS] + 0
-        estimate = estimate_numeric(at.relaxed, at.room, space, words, states, base, plan)
-        number[slot.WORK] += 2 * len(at.relaxed.cost) + 20
-        if estimate == INFINITE:
-            continue
-        if layers == NUMBERS and number[slot.PAYS]:
-            estimate += meet_demands(at.relaxed, at.room, at.demands, at.memory, space, plan)
-            number[slot.WORK] += len(at.relaxed.cost)
-        note_estimate(number, estimate)
-        number[slot.EXPANSIONS] += 1
-        many = find_applicable(space.tree, states, base, at.found, at.stack)
-        key = estimate
-        if layers == LAPSES and number[slot.PACE]:
-            key += at.paths.last[state] // number[slot.PACE]
-        if number[slot.NOVEL] and not is_novel(states, base, space, words, estimate, at.seen):
-            key = min(key, OLD - 1) + OLD
-        _put_edges(layers, at, state, base, base + row - places, places, key, many)
-    return PAUSED
-
-
-@kernel
-def _has_room(at: Workspace, places: int) -> bool:
+def _has_room(at: Workspace) -> bool:
     number, queues = at.number, at.queues
     return (
         number[slot.STATES] + SCRATCH < len(at.paths.parent)
         and 2 * (number[slot.STATES] + 1) <= len(at.registry.table)
         and number[slot.BATCHES] + 2 < len(queues.state)
-        and number[slot.EDGES] + 3 * len(at.found) + 2 * places + 4 < len(queues.edge)
+        and number[slot.EDGES] + 3 * len(at.found) + 2 * number[slot.AGENDA] + 4 < len(queues.edge)
     )
+
+
+@kernel
+def _follow(layers: int, at: Workspace) -> bool:
+    """Follow the next edge of the queue whose turn it is; return False if both are empty."""
+    number = at.number
+    batch = next_batch(at.queues, number)
+    if batch < 0:
+        return False
+    if layers == LAPSES:
+        _follow_in_time(at, batch, len(at.room.state), number[slot.AGENDA] + 0)
+    else:
+        _follow_edge(at, batch, len(at.room.state))
+    number[slot.WORK] += 40
+    return True
+
+
+@kernel
+def _row(layers: int, at: Workspace) -> int:
+    """Return the length of a state."""
+    return row_of(at.space, len(at.room.state)) + (at.number[slot.AGENDA] if layers == LAPSES else 0)
+
+
+@kernel
+def _is_goal(layers: int, at: Workspace, base: int) -> bool:
+    if layers == LAPSES and at.registry.state[base + _row(layers, at) - at.number[slot.AGENDA]] != FREE:
+        return False
+    return holds(at.space.goal, 0, at.registry.state, base)
+
+
+@kernel
+def _evaluate(layers: int, at: Workspace, state: int, base: int) -> int:
+    """Return the key of `state`, `INFINITE` for a dead end.
+
+    If `number[NOVEL]`, states without a value that is new at their estimate come after all others; if `number[PAYS]`,
+    relaxed plans produce what they use up; if `number[PACE]`, so many ticks count as much as a step.
+    """
+    number, space, states, words = at.number, at.space, at.registry.state, len(at.room.state)
+    number[slot.EVALUATIONS] += 1
+    plan = number[slot.EVALUATIONS] + 0
+    key = estimate_numeric(at.relaxed, at.room, space, words, states, base, plan)
+    number[slot.WORK] += 2 * len(at.relaxed.cost) + 20
+    if key == INFINITE:
+        return key
+    if layers == NUMBERS and number[slot.PAYS]:
+        key += meet_demands(at.relaxed, at.room, at.demands, at.memory, space, plan)
+        number[slot.WORK] += len(at.relaxed.cost)
+    note_estimate(number, key)
+    is_old = number[slot.NOVEL] and not is_novel(states, base, space, words, key, at.seen)
+    if layers == LAPSES and number[slot.PACE]:
+        key += at.paths.last[state] // number[slot.PACE]
+    return min(key, OLD - 1) + OLD if is_old else key
 
 
 @kernel
@@ -351,39 +339,42 @@ def _begin(
 
 
 @kernel
-def _put_edges(
-    layers: int, at: Workspace, state: int, base: int, agenda: int, places: int, key: int, many: int
-) -> None:
-    """Queue the `many` applicable actions of `state`, the helpful ones twice; in time, also that time goes on."""
-    number, queues, room, found = at.number, at.queues, at.room, at.found
-    plan, key, actions = number[slot.EVALUATIONS] + 0, key_by_age(number, key), len(at.space.actions.cost)
+def _queue_edges(layers: int, at: Workspace, state: int, base: int, key: int, many: int) -> None:
+    """Queue the `many` applicable actions of `state`, the helpful ones twice; in time, also that time goes on.
+
+    Among edges of one key the oldest comes first, or the youngest if `number[YOUNGEST]`; if `number[JUMPS]`, edges
+    jump.
+    """
+    number, edge, found, planned = at.number, at.queues.edge, at.found, at.room.planned
+    plan, key = number[slot.EVALUATIONS] + 0, key_by_age(number, key)
+    places = number[slot.AGENDA] + 0 if layers == LAPSES else 0
+    agenda = base + _row(layers, at) - places
+    first = number[slot.EDGES] + 0
+    once = 0 if layers == LAPSES else len(at.space.actions.cost)
     if layers == LAPSES:
         many = _keep_starts(at, agenda, places, many)
-    first = number[slot.EDGES] + 0
-    count = first
-    if layers == NUMBERS:
-        for index in range(many):
-            action = found[index]
-            if room.planned[action] == plan and room.repeated[action] > 1:
-                queues.edge[count] = action + actions * min(room.repeated[action], MOST_REPEATED, EDGES // actions - 1)
-                count += 1
+        count = _put_ends(at, base, agenda, places, append_actions(edge, first, found, many, planned, plan, 0))
+    else:
+        count = append_actions(edge, _put_repeated(at, first, many, plan), found, many, planned, plan, once)
+    put_batch(at.queues, number, 1, key, state, first, count)
+    first = count
+    count = append_actions(edge, first, found, many, planned, 0, JUMP if number[slot.JUMPS] else once)
+    if layers == LAPSES:
+        count = _put_ends(at, base, agenda, places, count)
+    put_batch(at.queues, number, 0, key, state, first, count)
+    number[slot.EDGES] = count
+
+
+@kernel
+def _put_repeated(at: Workspace, count: int, many: int, plan: int) -> int:
+    """Put edges that repeat what the relaxed plan repeats behind the first `count`; return how many there are then."""
+    room, found, actions = at.room, at.found, len(at.space.actions.cost)
     for index in range(many):
         action = found[index]
-        if room.planned[action] == plan:
-            queues.edge[count] = action if layers == LAPSES else action + actions
+        if room.planned[action] == plan and room.repeated[action] > 1:
+            at.queues.edge[count] = action + actions * min(room.repeated[action], MOST_REPEATED, EDGES // actions - 1)
             count += 1
-    if layers == LAPSES:
-        count = _put_ends(at, base, agenda, places, count)
-    put_batch(queues, number, 1, key, state, first, count)
-    first = count
-    once = 0 if layers == LAPSES else actions * (JUMP if number[slot.JUMPS] else 1)
-    for index in range(many):
-        queues.edge[count] = found[index] + once
-        count += 1
-    if layers == LAPSES:
-        count = _put_ends(at, base, agenda, places, count)
-    put_batch(queues, number, 0, key, state, first, count)
-    number[slot.EDGES] = count
+    return count
 
 
 @kernel
@@ -421,3 +412,51 @@ def _put_ends(at: Workspace, base: int, agenda: int, places: int, count: int) ->
             queues.edge[count] = LATER
             count += 1
     return count
+
+
+def _make_parts(layers: int) -> Parts:
+    """Return the parts of the search of a task with these `layers`."""
+
+    @kernel
+    def row(at: Workspace) -> int:
+        return _row(layers, at)
+
+    @kernel
+    def follow(at: Workspace) -> bool:
+        return _follow(layers, at)
+
+    @kernel
+    def is_goal(at: Workspace, _state: int, base: int) -> bool:
+        return _is_goal(layers, at, base)
+
+    @kernel
+    def evaluate(at: Workspace, state: int, base: int) -> int:
+        return _evaluate(layers, at, state, base)
+
+    @kernel
+    def queue_edges(at: Workspace, state: int, base: int, key: int, many: int) -> None:
+        _queue_edges(layers, at, state, base, key, many)
+
+    return Parts(row, _has_room, follow, is_goal, make_opening(evaluate, queue_edges))
+
+
+_search_numbers = make_search(_make_parts(NUMBERS))
+_search_time = make_search(_make_parts(LAPSES))
+
+
+@entry
+@kernel
+def best_first(work: int, at: Workspace) -> int:
+    """Search a task without time as `make_search` says."""
+    return _search_numbers(work, at)
+
+
+@entry
+@kernel
+def best_first_in_time(work: int, at: Workspace) -> int:
+    """Search a task in time as `make_search` says; plans end before `number[LIMIT]`.
+
+    The agenda has `number[AGENDA]` places; `number[LEFT_OUT]` counts the starts for which there was none, and the
+    states with too great numbers.
+    """
+    return _search_time(work, at)

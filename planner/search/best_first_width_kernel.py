@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from planner.heuristics.landmarks_kernel import BITS, Milestones, count_open
-from planner.heuristics.relaxation_kernel import GIVEN, Achievers, Exploration, Reachable, Relaxed, relaxed_plan
+from planner.heuristics.relaxation_kernel import GIVEN, Achievers, Exploration
 from planner.jit import slots_kernel as slot
-from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
+from planner.jit.common_kernel import INFINITE, NOTHING, Index, Words, entry, kernel
 from planner.jit.containers_kernel import append_item
-from planner.search.lazy_best_first_kernel import Reached, generate
+from planner.search.best_first_loop_kernel import Parts, make_search
+from planner.search.lazy_best_first_kernel import Reached, RelaxedPlans, find_relaxed_plan, generate
 from planner.task.packed_facts_kernel import Coding, holds
 from planner.task.packed_states_kernel import Space, find_applicable
 from planner.task.state_registry_kernel import LOW_BITS, MULTIPLIER, Registry
@@ -95,80 +96,80 @@ class Facts(NamedTuple):
     bits: Words
 
 
-@entry
-@kernel
-def width(
-    work: int,
-    number: Words,
-    space: Space,
-    facts: Facts,
-    registry: Registry,
-    reached: Reached,
-    frontier: Frontier,
-    relaxed: Relaxed,
-    room: Exploration,
-    achievers: Achievers,
-    reachable: Reachable,
-    milestones: Milestones,
-    found: Index,
-    stack: Index,
-) -> int:
-    """Search for about `work` steps; return `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`.
+class Workspace(NamedTuple):
+    """What a search works on: `found` has room for all actions and is kept between calls, `stack` for all nodes."""
 
-    After `FOUND`, `number[GOAL_STATE]` is reached by a plan. State 0 must wait in the frontier, and not be a goal.
-    `found` has room for all actions and is kept between calls, `stack` has room for all nodes of the tree.
-    """
-    words = len(room.state)
-    number[slot.WORK] = 0
-    while number[slot.WORK] < work:
-        if not _has_room(number, registry, reached, frontier, len(facts.word)):
-            return FULL
-        # All successors of the pending state were generated: expand the best state of the open list.
-        if number[slot.TRIED] == number[slot.MANY]:
-            state = _take(frontier, number)
-            if state < 0:
-                return EXHAUSTED
-            number[slot.PENDING] = state
-            number[slot.TRIED] = 0
-            number[slot.MANY] = find_applicable(space.tree, registry.state, state * words, found, stack)
-            number[slot.EXPANSIONS] += 1
-            number[slot.WORK] += 20
-            continue
-        # Generate the next successor, so that the work between two pauses stays small.
-        state = number[slot.PENDING] + 0
-        action = found[number[slot.TRIED]] + 0
-        child = generate(0, INFINITE, number, space, registry, reached, milestones, state, action)
-        number[slot.TRIED] += 1
-        number[slot.WORK] += 40
-        if child < 0:
-            continue
-        if holds(space.goal, 0, registry.state, child * words):
-            number[slot.GOAL_STATE] = child
-            return FOUND
-        _count_progress(facts, registry, reached, frontier, milestones, state, child)
-        # Fewer open landmarks than before: count progress on a new relaxed plan.
-        if frontier.left[child] < frontier.left[state]:
-            plan = number[slot.EVALUATIONS] + 1
-            cost = relaxed_plan(
-                relaxed, room, achievers, reachable, space.coding, registry.state, child * words, plan, 0
-            )
-            number[slot.EVALUATIONS] = plan
-            number[slot.WORK] += 2 * len(relaxed.cost)
-            if cost == INFINITE:
-                continue
-            _store_relaxed_plan(number, frontier, achievers, room, plan, child)
-        _insert(number, space, registry, frontier, words, state, child)
-    return PAUSED
+    number: Words
+    space: Space
+    facts: Facts
+    registry: Registry
+    reached: Reached
+    frontier: Frontier
+    plans: RelaxedPlans
+    milestones: Milestones
+    found: Index
+    stack: Index
 
 
 @kernel
-def _has_room(number: Words, registry: Registry, reached: Reached, frontier: Frontier, facts: int) -> bool:
+def _has_room(at: Workspace) -> bool:
+    number, frontier = at.number, at.frontier
     return (
-        number[slot.STATES] + 1 < len(reached.parent)
-        and 2 * (number[slot.STATES] + 1) <= len(registry.table)
+        number[slot.STATES] + 1 < len(at.reached.parent)
+        and 2 * (number[slot.STATES] + 1) <= len(at.registry.table)
         and number[slot.TYPES] + 2 < len(frontier.plan_start)
-        and number[slot.EDGES] + facts <= len(frontier.fact)
+        and number[slot.EDGES] + len(at.facts.word) <= len(frontier.fact)
     )
+
+
+@kernel
+def _row(at: Workspace) -> int:
+    return len(at.plans.room.state)
+
+
+@kernel
+def _follow(at: Workspace) -> bool:
+    """Follow the next edge of the state `number[EXPANDED]`, or expand the best state; return False if none is left."""
+    number = at.number
+    if number[slot.TRIED] == number[slot.MANY]:
+        return _expand_best(at)
+    parent, action = number[slot.EXPANDED] + 0, at.found[number[slot.TRIED]] + 0
+    number[slot.PENDING] = generate(number, at.space, at.registry, at.reached, at.milestones, parent, action)
+    number[slot.TRIED] += 1
+    number[slot.WORK] += 40
+    return True
+
+
+@kernel
+def _expand_best(at: Workspace) -> bool:
+    """Find the edges of the best state; return False if no state waits."""
+    number = at.number
+    state = _take(at.frontier, number)
+    if state < 0:
+        return False
+    number[slot.EXPANDED], number[slot.TRIED] = state, 0
+    number[slot.MANY] = find_applicable(at.space.tree, at.registry.state, state * _row(at), at.found, at.stack)
+    number[slot.EXPANSIONS] += 1
+    number[slot.WORK] += 20
+    return True
+
+
+@kernel
+def _is_goal(at: Workspace, _state: int, base: int) -> bool:
+    return holds(at.space.goal, 0, at.registry.state, base)
+
+
+@kernel
+def _open_state(at: Workspace, state: int, base: int) -> None:
+    """Insert `state` into the open list, unless it is a dead end."""
+    number, frontier, plans, parent = at.number, at.frontier, at.plans, at.reached.parent[state] + 0
+    _count_progress(at.facts, at.registry, at.reached, frontier, at.milestones, parent, state)
+    # Fewer open landmarks than before: count progress on a new relaxed plan.
+    if frontier.left[state] < frontier.left[parent]:
+        if find_relaxed_plan(number, plans, at.space, at.registry, base, 0) == INFINITE:
+            return
+        _store_relaxed_plan(number, frontier, plans.achievers, plans.room, number[slot.EVALUATIONS] + 0, state)
+    _insert(number, at.space, at.registry, frontier, len(plans.room.state), parent, state)
 
 
 @kernel
@@ -242,3 +243,13 @@ def _insert(
     bucket = min((new - 1) * (len(frontier.first) // NOVEL) + left, len(frontier.first) - 1)
     append_item(frontier.first, frontier.last, frontier.next, bucket, child)
     number[slot.LOWEST] = min(number[slot.LOWEST], bucket)
+
+
+_search = make_search(Parts(_row, _has_room, _follow, _is_goal, _open_state))
+
+
+@entry
+@kernel
+def width(work: int, at: Workspace) -> int:
+    """Search as `make_search` says; state 0 must wait in the frontier, and not be a goal."""
+    return _search(work, at)

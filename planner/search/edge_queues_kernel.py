@@ -70,6 +70,19 @@ def key_by_age(number: Words, key: int) -> int:
 
 
 @kernel
+def append_actions(edge: Index, count: int, found: Index, many: int, planned: Words, plan: int, more: int) -> int:
+    """Append to the first `count` edges those of the first `many` of `found` that relaxed plan `plan` has, plus `more`.
+
+    Without a plan (0), append all. Return how many edges there are then.
+    """
+    for index in range(many):
+        if plan == 0 or planned[found[index]] == plan:
+            edge[count] = found[index] + more
+            count += 1
+    return count
+
+
+@kernel
 def put_batch(queues: EdgeQueues, number: Words, helpful: int, key: int, state: int, first: int, last: int) -> None:
     """Queue the edges from `first` up to `last` of `state`, if there are any, among all or the `helpful` ones."""
     if last == first:

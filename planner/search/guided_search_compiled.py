@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from itertools import count
 
-from planner.heuristics.relaxation_kernel import Achievers, Exploration, Reachable, Relaxed
 from planner.heuristics.search_guide_compiled import Guide
 from planner.jit import slots_kernel as slot
 from planner.jit.arrays import empty_index, index, reals, words, zeros
 from planner.jit.common_kernel import DONE, EXHAUSTED, FOUND, FULL, INFINITE, NOTHING
 from planner.lightweight import Final
-from planner.search import task_compiled
+from planner.search import best_first_width_kernel, lazy_best_first_kernel, task_compiled
 from planner.search.best_first_width_kernel import NOVEL, Facts, Frontier
 from planner.search.lazy_best_first import lower_weights
-from planner.search.lazy_best_first_kernel import Reached
+from planner.search.lazy_best_first_kernel import Reached, RelaxedPlans
 from planner.search.mcts import EXPLORATION, LOGARITHM_OF_2, LOGARITHMS, LOW_BITS, MULTIPLIER
 from planner.search.mcts_kernel import MOST, NO_NODE, ROOT, Bandit, Evaluated, SearchTree
 from planner.search.open_lists_kernel import QUEUES, Batches, Types, first_slot
@@ -34,9 +33,9 @@ SEEN: Final = 1 << 20
 """Number of 32-bit elements in the hash table of novelty: 4 MiB."""
 
 
-def relaxation_records(guide: Guide) -> tuple[Relaxed, Exploration, Achievers, Reachable]:
+def relaxed_plans_of(guide: Guide) -> RelaxedPlans:
     """Return the records by which kernels compute relaxed plans."""
-    return guide.relaxed, guide.board.exploration, guide.achievers, guide.reachable
+    return RelaxedPlans(guide.relaxed, guide.board.exploration, guide.achievers, guide.reachable)
 
 
 class States:
@@ -116,15 +115,16 @@ class CompiledLazy:
     def _search(self, run: Run, *, weight: int, reopen: bool, order: int = 0, most: int | None = None) -> Steps:
         self._allocate(order, run.seed)
         number, states, counter = self._number, self._states, task_compiled.WorkCounter(run, self._number)
+        number[slot.WEIGHT], number[slot.REOPEN] = weight, int(reopen)
         pending = NO_STATE
 
         def call(work: int) -> int:
             nonlocal pending
             pending = number[slot.PENDING]
-            return self._call(weight, work, reopen=reopen)
+            return self._call(work)
 
         def update() -> None:
-            counter.update(states.registry, states.reached, self._batches, self._types)
+            counter.update(self._at.registry, self._at.reached, self._at.batches, self._at.types)
 
         while True:
             number[slot.LIMIT] = min(run.limit, task_compiled.MOST_COST) if reopen else task_compiled.MOST_COST
@@ -141,13 +141,8 @@ class CompiledLazy:
         """Let `run.watch` look at the expansion of `state`, which the latest relaxed plan is for."""
         self._states.look(run, state, self._guide.cost_of_plan(self._number[slot.EVALUATIONS]))
 
-    def _call(self, weight: int, work: int, *, reopen: bool) -> int:
-        guide, states, options = self._guide, self._states, (weight, int(reopen), work)
-        records = (states.registry, states.reached, self._batches, self._types, *relaxation_records(guide))
-        board = guide.board
-        return board.entries["lazy"](
-            *options, self._number, board.space, *records, guide.milestones, board.found, board.stack
-        )
+    def _call(self, work: int) -> int:
+        return self._guide.board.entries["lazy"](work, self._at)
 
     def _allocate(self, order: int, seed: int) -> None:
         """Allocate the arrays of a search, with the initial state as state 0.
@@ -164,18 +159,24 @@ class CompiledLazy:
         self._states = States(self._guide, self._room + 2)
         buckets, batches = empty_index(BUCKETS * QUEUES), empty_index(self._room + QUEUES + 1)
         edges = empty_index(self._room + self._guide.board.actions)
-        self._batches = Batches(buckets, buckets[:], batches, batches[:], batches[:], batches[:], edges)
+        batches_of = Batches(buckets, buckets[:], batches, batches[:], batches[:], batches[:], edges)
         types = empty_index(FIRST_TYPES)
-        self._types = Types(empty_index(2 * FIRST_TYPES), zeros(FIRST_TYPES), types, types[:], types[:])
+        types_of = Types(empty_index(2 * FIRST_TYPES), zeros(FIRST_TYPES), types, types[:], types[:])
+        records = (self._states.registry, self._states.reached, batches_of, types_of, relaxed_plans_of(self._guide))
+        board = self._guide.board
+        self._at = lazy_best_first_kernel.Workspace(
+            number, board.space, *records, self._guide.milestones, board.found, board.stack
+        )
 
     def _grow(self) -> None:
         """Lengthen the arrays that are full."""
-        number, batches = self._number, self._batches
+        number, batches, types = self._number, self._at.batches, self._at.types
         self._states.grow(number[slot.STATES], number[slot.STATES] + 2)
         ensure_length(number[slot.BATCHES] + QUEUES + 1, batches.state, batches.at, batches.end, batches.next)
-        ensure_length(number[slot.EDGES] + len(self._guide.board.found), batches.edge)
-        if number[slot.TYPES] >= len(self._types.key):
-            self._types = double_types(self._types)
+        ensure_length(number[slot.EDGES] + len(self._at.found), batches.edge)
+        if number[slot.TYPES] >= len(types.key):
+            types = double_types(types)
+        self._at = self._at._replace(registry=self._states.registry, types=types)
 
 
 def luby(number: int) -> int:
@@ -207,7 +208,7 @@ class CompiledWidth:
     def __init__(self, guide: Guide, *, work: int = task_compiled.WORK, room: int = 1024, seen: int = SEEN) -> None:
         self._guide, self._work = guide.copy_afresh(), work
         number = self._number = zeros(slot.HOW_MANY)
-        number[slot.STATES] = 1
+        number[slot.STATES], number[slot.PENDING], number[slot.LIMIT] = 1, NO_STATE, INFINITE
         self._states = States(self._guide, room + 2)
         length = room + 2
         buckets = empty_index(NOVEL * (len(guide.milestones.goal) + 1))
@@ -216,10 +217,13 @@ class CompiledWidth:
         self._frontier = Frontier(buckets, buckets[:], *states, plan_start, empty_index(fact), index([0]) * seen)
         self._frontier.left[0] = len(guide.milestones.goal) + 1
         self._frontier.first[0] = self._frontier.last[0] = 0
-        self._found = empty_index(guide.board.actions + 1)
-        places = guide.board.packed.places
-        self._facts = Facts(
+        places, found = guide.board.packed.places, empty_index(guide.board.actions + 1)
+        facts = Facts(
             index(each[0] for each in places), words(each[1] for each in places), words(each[2] for each in places)
+        )
+        records = (self._states.registry, self._states.reached, self._frontier, relaxed_plans_of(self._guide))
+        self._at = best_first_width_kernel.Workspace(
+            number, guide.board.space, facts, *records, self._guide.milestones, found, guide.board.stack
         )
 
     def steps(self, run: Run) -> Steps:
@@ -233,7 +237,7 @@ class CompiledWidth:
             counter.update(states.registry, states.reached, self._frontier)
 
         def look() -> None:
-            states.look(run, number[slot.PENDING], self._frontier.left[number[slot.PENDING]])
+            states.look(run, number[slot.EXPANDED], self._frontier.left[number[slot.EXPANDED]])
 
         while True:
             outcome = yield from counter.call_watched(self._call, self._work, update, look)
@@ -244,11 +248,7 @@ class CompiledWidth:
             yield
 
     def _call(self, work: int) -> int:
-        guide, states, board = self._guide, self._states, self._guide.board
-        records = (states.registry, states.reached, self._frontier, *relaxation_records(guide))
-        return board.entries["width"](
-            work, self._number, board.space, self._facts, *records, guide.milestones, self._found, board.stack
-        )
+        return self._guide.board.entries["width"](work, self._at)
 
     def _grow(self) -> None:
         """Lengthen the arrays that are full."""
@@ -258,6 +258,7 @@ class CompiledWidth:
         ensure_length(length, frontier.next, frontier.origin, frontier.made, frontier.left)
         ensure_length(number[slot.TYPES] + 3, frontier.plan_start)
         ensure_length(number[slot.EDGES] + self._guide.board.relaxation.size, frontier.fact)
+        self._at = self._at._replace(registry=self._states.registry)
 
 
 class CompiledMcts:
@@ -327,7 +328,7 @@ class CompiledMcts:
 
     def _call(self, weight: int, work: int) -> int:
         board = self._guide.board
-        records = (self._registry, self._known, self.tree, self._bandit, *relaxation_records(self._guide))
+        records = (self._registry, self._known, self.tree, self._bandit, *relaxed_plans_of(self._guide))
         return board.entries["mcts"](weight, work, self._number, board.space, *records, board.found, board.stack)
 
     def _grow(self) -> None:

@@ -12,7 +12,7 @@ alone, which needs no admissible estimate: a search that ends without a plan pro
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from heapq import heappop, heappush
 from itertools import chain, repeat
 
@@ -80,68 +80,44 @@ class Batches:
 
 
 class DualQueues:
-    """Two open lists that take turns: one of all edges, one of the preferred edges."""
+    """Two open lists that take turns: one of all edges, one of the preferred edges.
 
-    def __init__(self) -> None:
+    Each new minimum of the estimates gives the preferred edges `boost` turns; without a boost, they have
+    `PREFERRED_TURNS` turns for each turn of all edges.
+    """
+
+    def __init__(self, boost: int) -> None:
         self._all, self._preferred = Batches(), Batches()
-        self._best = DEAD_END
+        self._best, self._boost = DEAD_END, boost
         self._ahead = 0
         """Turns that the preferred edges have had more than all edges, less their boosts."""
+        self._turn = 0
 
     def __bool__(self) -> bool:
         return bool(self._all) or bool(self._preferred)
 
-    def open(
-        self, state: State, parents: dict[State, tuple[State, int] | None], space: Space, advise: Advice, run: Run
-    ) -> None:
-        """Evaluate `state` and insert its edges, unless it is a dead end."""
-        run.evaluated += 1
-        value, preferred = advise(state)
-        if value >= DEAD_END:
-            return
+    def push(self, key: int, value: int, state: State, actions: list[int], preferred: Collection[int]) -> None:
+        """Insert the edges of `state`, which has the estimate `value`, by `actions`."""
         if value < self._best:
             self._best = value
-            self._ahead -= BOOST
-        if run.watch is not None:
-            run.watch.expand_from(parents, space.task, state, value)
-        run.expanded += 1
-        actions = space.actions_in(state)
-        run.generated += len(actions)
-        self._preferred.push(value, state, [action for action in actions if action in preferred])
-        self._all.push(value, state, actions)
+            self._ahead -= self._boost
+        self._preferred.push(key, state, [action for action in actions if action in preferred])
+        self._all.push(key, state, actions)
 
     def pop(self) -> tuple[State, int]:
         """Remove and return the best edge of the open list whose turn it is."""
-        if self._preferred and (self._ahead <= 0 or not self._all):
+        self._turn += 1
+        is_preferred = self._ahead <= 0 if self._boost else self._turn % (PREFERRED_TURNS + 1) != 0
+        if self._preferred and (is_preferred or not self._all):
             self._ahead += 1
             return self._preferred.pop()
         self._ahead -= 1
-        return self._all.pop()
+        return (self._all or self._preferred).pop()
 
 
 def greedy(space: Space, estimate: Estimate, run: Run) -> Steps:
     """Search for any plan, whatever it costs, and stop at the first."""
-    advise = as_advice(estimate)
-    parents: dict[State, tuple[State, int] | None] = {space.initial: None}
-    queues = DualQueues()
-    state = space.initial
-    while True:
-        if space.is_goal(state):
-            actions = extract_plan(parents, state)
-            run.report_plan(actions, space.cost_of(actions))
-            return Ending.FIRST_PLAN
-        queues.open(state, parents, space, advise, run)
-        yield
-        # Generate successors in the order of the queues until one is new: evaluate that state next.
-        while queues:
-            parent, action = queues.pop()
-            state = space.apply(action, parent)
-            if state not in parents:
-                parents[state] = (parent, action)
-                break
-        else:
-            run.raise_bound(run.limit)
-            return Ending.EXHAUSTED
+    return (yield from _search(space, as_advice(estimate), run, DualQueues(BOOST), weight=1, reopens=False))
 
 
 def weighted(space: Space, estimate: Estimate, run: Run) -> Steps:
@@ -162,35 +138,39 @@ def lower_weights(search: Callable[[int], Steps]) -> Steps:
 
 def search_with_weight(space: Space, advise: Advice, run: Run, weight: int) -> Steps:
     """Search by g + `weight` · h for a plan that is cheaper than the best one."""
+    return (yield from _search(space, advise, run, DualQueues(0), weight=weight, reopens=True))
+
+
+def _search(space: Space, advise: Advice, run: Run, queues: DualQueues, *, weight: int, reopens: bool) -> Steps:
+    """Search by `weight` · h for a plan.
+
+    A search that `reopens` states on cheaper paths adds g, and prunes states that cost as much as the best plan.
+    """
     costs = space.costs
     reached: dict[State, int] = {space.initial: 0}
     parents: dict[State, tuple[State, int] | None] = {space.initial: None}
-    everything, preferred = Batches(), Batches()
-    state, turn = space.initial, 0
-    while reached[state] < run.limit:
+    state = space.initial
+    while not reopens or reached[state] < run.limit:
         g = reached[state]
         if space.is_goal(state):
             run.report_plan(extract_plan(parents, state), g)
             return Ending.FIRST_PLAN
         run.evaluated += 1
-        value, helpful = advise(state)
+        value, preferred = advise(state)
         if value < DEAD_END:
             if run.watch is not None:
                 run.watch.expand(space.task, state, g, value, last_action(parents, state))
             run.expanded += 1
             actions = space.actions_in(state)
             run.generated += len(actions)
-            preferred.push(g + weight * value, state, [action for action in actions if action in helpful])
-            everything.push(g + weight * value, state, actions)
+            queues.push(g * reopens + weight * value, value, state, actions, preferred)
         yield
         # Follow edges until one leads to a new state, or reopens a state on a cheaper path.
-        while everything or preferred:
-            turn += 1
-            favoured = preferred and (turn % (PREFERRED_TURNS + 1) or not everything)
-            parent, action = (preferred if favoured else everything or preferred).pop()
+        while queues:
+            parent, action = queues.pop()
             g = reached[parent] + costs[action]
             state = space.apply(action, parent)
-            if g < run.limit and g < reached.get(state, INFINITY):
+            if g < run.limit and g < reached.get(state, INFINITY) if reopens else state not in reached:
                 reached[state], parents[state] = g, (parent, action)
                 break
         else:

@@ -3,7 +3,7 @@
 As in LAMA (Richter and Westphal, 2010), search evaluates a state when it expands it, by the cost of a relaxed plan and
 the number of open landmarks. Each estimate has two queues: all edges, and preferred edges, by actions of the relaxed
 plan. Preferred queues get many more turns when an estimate reaches a new minimum. Another open list draws states by
-type. The key of an edge is `weight` · estimate, plus g with `reopen`. With `reopen`, search reopens states on cheaper
+type. The key of an edge is `number[WEIGHT]` · estimate. With `number[REOPEN]`, search adds g, reopens states on cheaper
 paths, and prunes states that reach the limit.
 """
 
@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 from planner.heuristics.landmarks_kernel import Milestones, accept_milestones, count_open
 from planner.heuristics.relaxation_kernel import Achievers, Exploration, Reachable, Relaxed, relaxed_plan
 from planner.jit import slots_kernel as slot
-from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, PAUSED, Index, Words, entry, kernel
+from planner.jit.common_kernel import INFINITE, Index, Words, entry, kernel
+from planner.search.best_first_loop_kernel import Parts, make_opening, make_search
 from planner.search.open_lists_kernel import (
     QUEUES,
     Batches,
@@ -27,7 +28,7 @@ from planner.search.open_lists_kernel import (
     shuffle,
 )
 from planner.task.packed_facts_kernel import holds
-from planner.task.packed_states_kernel import Space, apply, find_applicable
+from planner.task.packed_states_kernel import Space, apply
 from planner.task.state_registry_kernel import Registry, number_of
 
 BOOST: Final = 1000
@@ -49,71 +50,53 @@ class Reached(NamedTuple):
     """[S * W] W words with a bit for each accepted landmark."""
 
 
-@entry
-@kernel
-def lazy(
-    weight: int,
-    reopen: int,
-    work: int,
-    number: Words,
-    space: Space,
-    registry: Registry,
-    reached: Reached,
-    batches: Batches,
-    types: Types,
-    relaxed: Relaxed,
-    room: Exploration,
-    achievers: Achievers,
-    reachable: Reachable,
-    milestones: Milestones,
-    found: Index,
-    stack: Index,
-) -> int:
-    """Search for about `work` steps; return `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`.
+class RelaxedPlans(NamedTuple):
+    """What relaxed plans are computed from."""
 
-    After `FOUND`, `number[GOAL_STATE]` is reached by a plan. `found` has room for all actions, `stack` for all nodes of
-    the tree.
-    """
-    words = len(room.state)
-    number[slot.WORK] = 0
-    while number[slot.WORK] < work:
-        if not _has_room(number, registry, reached, batches, types, len(found)):
-            return FULL
-        state = number[slot.PENDING] + 0
-        number[slot.PENDING] = -1
-        # Without a pending state, generate the successor of the best edge. A new successor becomes pending.
-        if state < 0:
-            batch = _next_batch(batches, types, number)
-            if batch < 0:
-                return EXHAUSTED
-            parent, action = batches.state[batch] + 0, batches.edge[batches.at[batch] - 1] + 0
-            limit = number[slot.LIMIT] + 0
-            number[slot.PENDING] = generate(reopen, limit, number, space, registry, reached, milestones, parent, action)
-            number[slot.WORK] += 40
-        elif reached.cost[state] >= number[slot.LIMIT]:
-            continue
-        elif holds(space.goal, 0, registry.state, state * words):
-            number[slot.GOAL_STATE] = state
-            return FOUND
-        # Deferred evaluation: evaluate the pending state now, and queue its edges with its estimates.
-        else:
-            steps = _evaluate(number, space, registry, reached, relaxed, room, achievers, reachable, milestones, state)
-            number[slot.WORK] += 2 * len(relaxed.cost) + 20
-            if steps != INFINITE:
-                many = find_applicable(space.tree, registry.state, state * words, found, stack)
-                _insert_edges(weight, reopen, number, reached, batches, types, achievers, state, steps, found, many)
-    return PAUSED
+    relaxed: Relaxed
+    room: Exploration
+    achievers: Achievers
+    reachable: Reachable
+
+
+class Workspace(NamedTuple):
+    """What a search works on: `found` has room for all actions, `stack` for all nodes of the decision tree."""
+
+    number: Words
+    space: Space
+    registry: Registry
+    reached: Reached
+    batches: Batches
+    types: Types
+    plans: RelaxedPlans
+    milestones: Milestones
+    found: Index
+    stack: Index
 
 
 @kernel
-def _has_room(number: Words, registry: Registry, reached: Reached, batches: Batches, types: Types, most: int) -> bool:
+def _has_room(at: Workspace) -> bool:
+    number = at.number
     return (
-        number[slot.STATES] + 1 < len(reached.parent)
-        and 2 * (number[slot.STATES] + 1) <= len(registry.table)
-        and number[slot.BATCHES] + QUEUES < len(batches.state)
-        and number[slot.TYPES] < len(types.key)
-        and number[slot.EDGES] + most <= len(batches.edge)
+        number[slot.STATES] + 1 < len(at.reached.parent)
+        and 2 * (number[slot.STATES] + 1) <= len(at.registry.table)
+        and number[slot.BATCHES] + QUEUES < len(at.batches.state)
+        and number[slot.TYPES] < len(at.types.key)
+        and number[slot.EDGES] + len(at.found) <= len(at.batches.edge)
     )
+
+
+@kernel
+def _follow(at: Workspace) -> bool:
+    """Follow the best edge; return False if none waits."""
+    number, batches = at.number, at.batches
+    batch = _next_batch(batches, at.types, number)
+    if batch < 0:
+        return False
+    parent, action = batches.state[batch] + 0, batches.edge[batches.at[batch] - 1] + 0
+    number[slot.PENDING] = generate(number, at.space, at.registry, at.reached, at.milestones, parent, action)
+    number[slot.WORK] += 40
+    return True
 
 
 @kernel
@@ -131,8 +114,6 @@ def _next_batch(batches: Batches, types: Types, number: Words) -> int:
 
 @kernel
 def generate(
-    reopen: int,
-    limit: int,
     number: Words,
     space: Space,
     registry: Registry,
@@ -143,16 +124,17 @@ def generate(
 ) -> int:
     """Generate the successor of `parent` by `action`; return its number if it is new, else -1.
 
-    States that cost `limit` or more are left out; with `reopen`, a known state that now costs less counts as new.
+    States that cost `number[LIMIT]` or more are left out; with `number[REOPEN]`, a known state that now costs less
+    counts as new.
     """
     words = len(registry.state) // len(reached.parent)
     cost = reached.cost[parent] + space.actions.cost[action]
-    if cost >= limit:
+    if cost >= number[slot.LIMIT]:
         return -1
     apply(space, action, registry.state, parent * words, number[slot.STATES] * words, words)
     child = number_of(registry, number[slot.STATES], words)
     known = child < number[slot.STATES]
-    if known and (not reopen or cost >= reached.cost[child]):
+    if known and (not number[slot.REOPEN] or cost >= reached.cost[child]):
         return -1
     if not known:
         number[slot.STATES] += 1
@@ -169,82 +151,87 @@ def generate(
 
 
 @kernel
-def _evaluate(
-    number: Words,
-    space: Space,
-    registry: Registry,
-    reached: Reached,
-    relaxed: Relaxed,
-    room: Exploration,
-    achievers: Achievers,
-    reachable: Reachable,
-    milestones: Milestones,
-    state: int,
+def find_relaxed_plan(
+    number: Words, plans: RelaxedPlans, space: Space, registry: Registry, base: int, seed: int
 ) -> int:
-    """Return the cost of a relaxed plan, or `INFINITE`; set `LEFT` to the number of open landmarks."""
+    """Compute a relaxed plan for the state at `base`, whose number is that of the evaluation; return its cost.
+
+    Return `INFINITE` for a dead end.
+    """
     number[slot.EVALUATIONS] += 1
-    base = state * len(room.state)
-    value = relaxed_plan(
-        relaxed,
-        room,
-        achievers,
-        reachable,
-        space.coding,
-        registry.state,
-        base,
-        number[slot.EVALUATIONS],
-        number[slot.SEED],
-    )
-    number[slot.LEFT] = INFINITE
-    if len(milestones.goal):
-        many = len(reached.accepted) // len(reached.parent)
-        number[slot.LEFT] = count_open(milestones, reached.accepted, state * many, registry.state, base)
-    return value
+    number[slot.WORK] += 2 * len(plans.relaxed.cost)
+    relaxed, room, achievers, reachable = plans
+    plan = number[slot.EVALUATIONS] + 0
+    return relaxed_plan(relaxed, room, achievers, reachable, space.coding, registry.state, base, plan, seed)
 
 
 @kernel
-def _insert_edges(
-    weight: int,
-    reopen: int,
-    number: Words,
-    reached: Reached,
-    batches: Batches,
-    types: Types,
-    achievers: Achievers,
-    state: int,
-    steps: int,
-    found: Index,
-    many: int,
-) -> None:
-    """Insert the first `many` actions of `found` as edges from `state`, preferred ones first."""
-    number[slot.EXPANSIONS] += 1
-    if number[slot.SEED]:
-        shuffle(number, found, 0, many)
-    start, plan = number[slot.EDGES], number[slot.EVALUATIONS]
-    preferred, end = start, start + many
-    other = end
+def _row(at: Workspace) -> int:
+    return len(at.plans.room.state)
+
+
+@kernel
+def _is_goal(at: Workspace, state: int, base: int) -> bool:
+    return at.reached.cost[state] < at.number[slot.LIMIT] and holds(at.space.goal, 0, at.registry.state, base)
+
+
+@kernel
+def _evaluate(at: Workspace, state: int, base: int) -> int:
+    """Return the cost of a relaxed plan for `state`, or `INFINITE`; set `LEFT` to the number of open landmarks."""
+    number, reached, marks = at.number, at.reached, at.milestones
+    if reached.cost[state] >= number[slot.LIMIT]:
+        return INFINITE
+    number[slot.WORK] += 20
+    number[slot.LEFT] = INFINITE
+    if len(marks.goal):
+        many = len(reached.accepted) // len(reached.parent)
+        number[slot.LEFT] = count_open(marks, reached.accepted, state * many, at.registry.state, base)
+    return find_relaxed_plan(number, at.plans, at.space, at.registry, base, number[slot.SEED] + 0)
+
+
+@kernel
+def _queue_edges(at: Workspace, state: int, _base: int, steps: int, many: int) -> None:
+    """Queue the first `many` actions of `found` as edges of `state`, preferred ones first."""
+    if at.number[slot.SEED]:
+        shuffle(at.number, at.found, 0, many)
+    start = at.number[slot.EDGES] + 0
+    _insert_edges(at, state, steps, start, _append_edges(at, many), start + many)
+
+
+@kernel
+def _append_edges(at: Workspace, many: int) -> int:
+    """Append the first `many` actions of `found` to the edges, preferred ones first; return where the others begin."""
+    number, edge, planned = at.number, at.batches.edge, at.plans.achievers.planned
+    preferred, other = number[slot.EDGES] + 0, number[slot.EDGES] + many
+    number[slot.EDGES] = other
     for index in range(many):
-        if achievers.planned[found[index]] == plan:
-            batches.edge[preferred] = found[index]
+        if planned[at.found[index]] == number[slot.EVALUATIONS]:
+            edge[preferred] = at.found[index]
             preferred += 1
         else:
             other -= 1
-            batches.edge[other] = found[index]
-    number[slot.EDGES] = end
+            edge[other] = at.found[index]
+    return preferred
+
+
+@kernel
+def _insert_edges(at: Workspace, state: int, steps: int, start: int, others: int, end: int) -> None:
+    """Queue the edges from `start` up to `end`, which `state` has; those before `others` are preferred."""
+    number, batches, weight = at.number, at.batches, at.number[slot.WEIGHT] + 0
     # All queues share one array of edges: the preferred queues see only the first part of the batch.
-    before, left = reached.cost[state] * reopen, number[slot.LEFT]
+    before, left = at.reached.cost[state] * number[slot.REOPEN], number[slot.LEFT] + 0
     _boost_preferred(number, steps, left)
     if not number[slot.GRAIN]:
         number[slot.GRAIN] = 1 + 4 * (before + weight * steps) * QUEUES // len(batches.first)
     key = (before + weight * steps) // number[slot.GRAIN]
     put_batch(batches, number, 0, key, state, start, end)
-    put_batch(batches, number, 1, key, state, start, preferred)
+    put_batch(batches, number, 1, key, state, start, others)
     if left != INFINITE:
         key = (before + weight * left) // number[slot.GRAIN]
         put_batch(batches, number, 2, key, state, start, end)
-        put_batch(batches, number, 3, key, state, start, preferred)
-    if not reopen:
-        put_typed(types, batches, number, steps << 32 | reached.depth[state], state, start, end)
+        put_batch(batches, number, 3, key, state, start, others)
+    if not number[slot.REOPEN]:
+        put_typed(at.types, batches, number, steps << 32 | at.reached.depth[state], state, start, end)
 
 
 @kernel
@@ -255,3 +242,13 @@ def _boost_preferred(number: Words, steps: int, left: int) -> None:
         number[slot.TURNS + 3] -= BOOST
     number[slot.BEST] = min(number[slot.BEST], steps)
     number[slot.BEST + 1] = min(number[slot.BEST + 1], left)
+
+
+_search = make_search(Parts(_row, _has_room, _follow, _is_goal, make_opening(_evaluate, _queue_edges)))
+
+
+@entry
+@kernel
+def lazy(work: int, at: Workspace) -> int:
+    """Search as `make_search` says; the keys of edges are g, with `number[REOPEN]`, + `number[WEIGHT]` · estimate."""
+    return _search(work, at)

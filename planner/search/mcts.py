@@ -266,17 +266,25 @@ class Mcts:
 
     def _back_up(self, node: int) -> None:
         """Update values and visits from `node` to the root."""
-        tree, costs = self.tree, self._space.costs
+        tree = self.tree
         while node != NO_NODE:
             tree.visits[node] += 1
-            values = [costs[tree.action[child]] + tree.value[child] for child in self._open_children(node)]
-            if values:
-                tree.value[node] = min(values)
-            elif tree.tried[node] < len(self.table.actions[node]):
-                tree.value[node] = self._weight * self.table.estimate[node]
-            else:
+            value = self._value_of(node)
+            if value is None:
                 tree.settled[node] = True
+            else:
+                tree.value[node] = value
             node = tree.parent[node]
+
+    def _value_of(self, node: int) -> int | None:
+        """Return the least cost by an open child of `node`; without any its estimate, or None if no action is left."""
+        tree, costs = self.tree, self._space.costs
+        values = [costs[tree.action[child]] + tree.value[child] for child in self._open_children(node)]
+        if values:
+            return min(values)
+        if tree.tried[node] < len(self.table.actions[node]):
+            return self._weight * self.table.estimate[node]
+        return None
 
     def _look_up(self, state: State, cost: int, action: int | None) -> int:
         """Return the number of `state`; evaluate it if it is new, which `action` then reached at this `cost`."""

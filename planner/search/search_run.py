@@ -211,6 +211,15 @@ def last_action(parents: dict[State, tuple[State, int] | None], state: State) ->
     return None if edge is None else edge[1]
 
 
+def advance(steps: Steps) -> Ending | None:
+    """Let a search go on to its next pause; return how it ended, or None if it has not."""
+    try:
+        next(steps)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+    return None
+
+
 def search_reduced_task(search: Callable[[Run], Steps], run: Run, number: Sequence[int]) -> Steps:
     """Run `search` on a reduced task, and report its plans and bounds to `run`; its action a is `number[a]` here.
 
@@ -223,10 +232,7 @@ def search_reduced_task(search: Callable[[Run], Steps], run: Run, number: Sequen
     while True:
         own.limit = min(own.limit, run.limit)
         try:
-            next(steps)
-            ending = None
-        except StopIteration as stop:
-            ending = stop.value
+            ending = advance(steps)
         finally:
             run.add(own, before)
         if own.plan is not None and own.plan is not plan:
@@ -234,5 +240,5 @@ def search_reduced_task(search: Callable[[Run], Steps], run: Run, number: Sequen
             run.report_plan([number[action] for action in plan if number[action] >= 0], own.limit, own.found_by)
         run.raise_bound(own.lower_bound, own.news_by)
         if ending is not None:
-            return ending  # type: ignore[no-any-return]
+            return ending
         yield

@@ -18,7 +18,7 @@ from planner.search.edge_queues_compiled import allocate_queues, grow_queues
 from planner.search.search_run import Ending, Run, Steps
 from planner.search.task_compiled import ensure_length
 from planner.search.temporal_search_compiled import pack_lapses
-from planner.search.timed_sequences_kernel import SequencePaths, Times, Touched
+from planner.search.timed_sequences_kernel import SequencePaths, Times, Touched, Workspace
 from planner.task.ground_task import effects_of
 from planner.task.lapses_kernel import Lapses
 from planner.task.numeric_task_compiled import NumericSpace
@@ -148,29 +148,39 @@ class TimedSequences:
         self._shared, self._entries, self.take = shared, entries, take
         is_compiled = task_compiled.tier_of(entries, "timed_sequences") == "compiled"
         self._work = WORK if is_compiled else PLAIN_WORK
-        self._options = (pace, step, shared.separation)
         number = self._number = zeros(slot.HOW_MANY)
+        number[slot.PACE], number[slot.STEP], number[slot.SEPARATION] = pace, step, shared.separation
         number[slot.YOUNGEST] = int(youngest)
         number[slot.STATES], number[slot.BEST], number[slot.LIMIT] = 1, INFINITE, INFINITE
         number[slot.EXPANDED], number[slot.MANY] = NOTHING, len(prefix)
-        self._prefix = index([*prefix, 0])
-        space = shared.space
+        space, relaxation = shared.space, shared.relaxation
         self._row = len(space.initial)
         length = room + SPARE
-        self._registry = task_compiled.new_registry(space.initial, length, entries)
-        self._paths = SequencePaths(*[empty_index(length) for _ in range(3)], *[zeros(length) for _ in range(5)])
+        paths = SequencePaths(*[empty_index(length) for _ in range(3)], *[zeros(length) for _ in range(5)])
         variables = len(space.packing.coding.word) + len(space.source.variables)
-        self._times = Times(zeros(variables), zeros(variables), empty_index(length))
-        batches, actions = 2 * length, len(space.source.task.actions)
-        self._queues = allocate_queues(batches, 4 * length + 2 * actions + 8)
-        relaxed = shared.relaxation.relaxed
+        actions, facts = len(space.source.task.actions), len(space.source.task.facts)
+        relaxed = relaxation.relaxed
         if costs:
             relaxed = relaxed._replace(cost=words(0 if each == NOTHING else costs[each] for each in relaxed.action))
-        self._relaxed = relaxed
-        facts = len(space.source.task.facts)
-        self._memory = TimedRoom(zeros(facts), zeros(facts), *[zeros(len(shared.task.lapses)) for _ in range(2)])
-        self._found = empty_index(actions + 1)
-        self._stack = empty_index(len(space.space.tree.action_start))
+        self._at = Workspace(
+            number,
+            index([*prefix, 0]),
+            space.space,
+            space.preconditions,
+            shared.lapses,
+            shared.touched,
+            shared.windows,
+            task_compiled.new_registry(space.initial, length, entries),
+            paths,
+            Times(zeros(variables), zeros(variables), empty_index(length)),
+            allocate_queues(2 * length, 4 * length + 2 * actions + 8),
+            relaxed,
+            shared.timed,
+            relaxation.room,
+            TimedRoom(zeros(facts), zeros(facts), *[zeros(len(shared.task.lapses)) for _ in range(2)]),
+            empty_index(actions + 1),
+            empty_index(len(space.space.tree.action_start)),
+        )
 
     @property
     def limit(self) -> int:
@@ -192,9 +202,9 @@ class TimedSequences:
         counter = task_compiled.WorkCounter(run, number)
         while True:
             number[slot.ESTIMATED] = self._shared.estimated
-            outcome = self._call()
+            outcome = self._entries["search_timed_sequences"](self._work, self._at)
             self._shared.estimated = number[slot.ESTIMATED]
-            counter.update(self._registry, self._paths, self._queues)
+            counter.update(self._at.registry, self._at.paths, self._at.queues)
             if outcome == FOUND:
                 self.limit = min(self.limit, self.take(self._trace(number[slot.GOAL_STATE])))
             elif outcome == FULL:
@@ -203,33 +213,8 @@ class TimedSequences:
                 return Ending.INCOMPLETE
             yield
 
-    def _call(self) -> int:
-        shared = self._shared
-        space = shared.space
-        return self._entries["search_timed_sequences"](
-            self._work,
-            *self._options,
-            self._number,
-            self._prefix,
-            space.space,
-            space.preconditions,
-            shared.lapses,
-            shared.touched,
-            shared.windows,
-            self._registry,
-            self._paths,
-            self._times,
-            self._queues,
-            self._relaxed,
-            shared.timed,
-            shared.relaxation.room,
-            self._memory,
-            self._found,
-            self._stack,
-        )
-
     def _trace(self, state: int) -> list[tuple[int, int, int, int]]:
-        paths = self._paths
+        paths = self._at.paths
         found = []
         while paths.parent[state] != NOTHING:
             found.append((paths.action[state], paths.end[state], paths.start[state], paths.lasts[state]))
@@ -237,12 +222,13 @@ class TimedSequences:
         return found[::-1]
 
     def _grow(self) -> None:
-        number, paths = self._number, self._paths
+        number, paths, registry = self._number, self._at.paths, self._at.registry
         states = number[slot.STATES]
-        if states + SPARE > len(paths.parent) or 2 * (states + 1) > len(self._registry.table):
+        if states + SPARE > len(paths.parent) or 2 * (states + 1) > len(registry.table):
             length = states + states // 2 + SPARE + 1
-            ensure_length(length, *paths, self._times.path)
+            ensure_length(length, *paths, self._at.times.path)
             length = len(paths.parent)
-            ensure_length(length * self._row, self._registry.state)
-            self._registry = task_compiled.enlarge_table(self._registry, states, length, self._row, self._entries)
-        grow_queues(self._queues, number, 2 * len(self._found) + 2)
+            ensure_length(length * self._row, registry.state)
+            registry = task_compiled.enlarge_table(registry, states, length, self._row, self._entries)
+            self._at = self._at._replace(registry=registry)
+        grow_queues(self._at.queues, number, 2 * len(self._at.found) + 2)

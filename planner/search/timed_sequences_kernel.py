@@ -24,12 +24,21 @@ from planner.heuristics.timed_relaxation_kernel import (
     latest_goal,
 )
 from planner.jit import slots_kernel as slot
-from planner.jit.common_kernel import EXHAUSTED, FOUND, FULL, INFINITE, NOTHING, PAUSED, Index, Words, entry, kernel
-from planner.search.edge_queues_kernel import GREATEST, EdgeQueues, key_by_age, next_batch, note_estimate, put_batch
+from planner.jit.common_kernel import FULL, INFINITE, NOTHING, Index, Words, entry, kernel
+from planner.search.best_first_loop_kernel import Parts, make_opening, make_search
+from planner.search.edge_queues_kernel import (
+    GREATEST,
+    EdgeQueues,
+    append_actions,
+    key_by_age,
+    next_batch,
+    note_estimate,
+    put_batch,
+)
 from planner.task.lapses_kernel import Lapses, find_end, slack_of, ticks_of
 from planner.task.packed_facts_kernel import Conditions, holds
 from planner.task.packed_numbers_kernel import APPLIED, Fields
-from planner.task.packed_states_kernel import Space, apply, find_applicable, row_of
+from planner.task.packed_states_kernel import Space, apply, row_of
 from planner.task.state_registry_kernel import Registry, number_of
 
 
@@ -76,125 +85,105 @@ class Times(NamedTuple):
     path: Index
 
 
-@entry
-@kernel
-def search_timed_sequences(
-    work: int,
-    pace: int,
-    step: int,
-    separation: int,
-    number: Words,
-    prefix: Index,
-    space: Space,
-    preconditions: Conditions,
-    lapses: Lapses,
-    touched: Touched,
-    windows: Windows,
-    registry: Registry,
-    paths: SequencePaths,
-    times: Times,
-    queues: EdgeQueues,
-    relaxed: NumericRelaxed,
-    timed: TimedRelaxed,
-    room: NumericRoom,
-    memory: TimedRoom,
-    found: Index,
-    stack: Index,
-) -> int:
-    """Search for about `work` steps of inner loops; return `PAUSED`, `EXHAUSTED`, `FOUND` or `FULL`.
+class Workspace(NamedTuple):
+    """What a search works on: `found` has room for all actions, `stack` for all nodes of the decision tree.
 
-    The sequence begins with the first `number[slot.MANY]` actions of `prefix`, as far as they can be applied; so many
-    were `number[slot.TRIED]`. After `FOUND`, `number[slot.GOAL_STATE]` is reached by a plan that ends before
-    `number[slot.LIMIT]`. A step still to come counts as `pace` ticks; in the choice of what relaxed plans consist of,
-    it counts as `step` ticks. Of edges of equal states the oldest comes first, or the youngest if `number[YOUNGEST]`.
-    Keys are in units of `number[slot.GRAIN]` ticks, which the first estimate determines where it is 0.
-    `number[slot.ESTIMATED]` numbers the relaxed plans of all searches that share `room`.
+    `number[SEPARATION]` is the least number of ticks between two happenings. A step still to come counts as
+    `number[PACE]` ticks; in the choice of what relaxed plans consist of, it counts as `number[STEP]` ticks. Of edges of
+    equal states the oldest comes first, or the youngest if `number[YOUNGEST]`. Keys are in units of `number[GRAIN]`
+    ticks, which the first estimate determines where it is 0. `number[ESTIMATED]` numbers the relaxed plans of all
+    searches that share `room`.
     """
-    words = len(room.state)
-    row = row_of(space, words)
-    number[slot.WORK] = 0
-    while number[slot.WORK] < work:
-        if (
-            number[slot.STATES] + 3 >= len(paths.parent)
-            or number[slot.STATES] + 3 >= len(times.path)
-            or 2 * (number[slot.STATES] + 1) > len(registry.table)
-            or number[slot.BATCHES] + 2 >= len(queues.state)
-            or number[slot.EDGES] + 2 * len(found) + 2 >= len(queues.edge)
-        ):
-            return FULL
-        state = number[slot.PENDING] + 0
-        number[slot.PENDING] = -1
-        follows = number[slot.TRIED] < number[slot.MANY]
-        if state < 0 or follows:
-            if follows:
-                # The prefix leads on from the state that it has reached so far.
-                parent, action = max(state, 0), prefix[number[slot.TRIED]] + 0
-                number[slot.TRIED] += 1
-            else:
-                batch = next_batch(queues, number)
-                if batch < 0:
-                    return EXHAUSTED
-                parent, action = queues.state[batch] + 0, queues.edge[queues.at[batch]] + 0
-                queues.at[batch] += 1
-            _take_step(
-                number,
-                space,
-                preconditions,
-                lapses,
-                touched,
-                windows,
-                registry,
-                paths,
-                times,
-                words,
-                parent,
-                action,
-                separation,
-            )
-            number[slot.WORK] += 40
-            if follows and number[slot.PENDING] < 0:
-                number[slot.PENDING] = parent
-                number[slot.TRIED] = number[slot.MANY]
-            continue
-        base = state * row
-        if holds(space.goal, 0, registry.state, base):
-            if paths.last[state] < number[slot.LIMIT]:
-                number[slot.EXPANDED] = NOTHING
-                _load_times(number, touched, windows, lapses, paths, times, state, separation)
-                number[slot.GOAL_STATE] = state
-                return FOUND
-            continue
-        number[slot.EVALUATIONS] += 1
-        number[slot.ESTIMATED] += 1
-        _load_times(number, touched, windows, lapses, paths, times, state, separation)
-        _measure_lapses(lapses, space.numbers.fields, memory, registry.state, base + words)
-        count = estimate_timed(
-            relaxed,
-            timed,
-            windows,
-            room,
-            memory,
-            space,
-            words,
-            registry.state,
-            base,
-            number[slot.ESTIMATED],
-            times.written,
-            separation,
-            step,
-        )
-        number[slot.WORK] += 2 * len(relaxed.cost) + 20
-        ends = max(paths.last[state], latest_goal(relaxed, memory))
-        if count == INFINITE or ends >= number[slot.LIMIT]:
-            continue
-        if not number[slot.GRAIN]:
-            number[slot.GRAIN] = max(1, (ends + pace * count) >> 20)
-        key = min((ends + pace * count) // number[slot.GRAIN], GREATEST)
-        note_estimate(number, count)
-        number[slot.EXPANSIONS] += 1
-        many = find_applicable(space.tree, registry.state, base, found, stack)
-        _put_steps(number, queues, lapses, room, state, key, found, many)
-    return PAUSED
+
+    number: Words
+    prefix: Index
+    space: Space
+    preconditions: Conditions
+    lapses: Lapses
+    touched: Touched
+    windows: Windows
+    registry: Registry
+    paths: SequencePaths
+    times: Times
+    queues: EdgeQueues
+    relaxed: NumericRelaxed
+    timed: TimedRelaxed
+    room: NumericRoom
+    memory: TimedRoom
+    found: Index
+    stack: Index
+
+
+@kernel
+def _has_room(at: Workspace) -> bool:
+    number = at.number
+    return not (
+        number[slot.STATES] + 3 >= len(at.paths.parent)
+        or number[slot.STATES] + 3 >= len(at.times.path)
+        or 2 * (number[slot.STATES] + 1) > len(at.registry.table)
+        or number[slot.BATCHES] + 2 >= len(at.queues.state)
+        or number[slot.EDGES] + 2 * len(at.found) + 2 >= len(at.queues.edge)
+    )
+
+
+@kernel
+def _follow(at: Workspace) -> bool:
+    """Follow the next edge of the queue whose turn it is; return False if both are empty."""
+    number, queues = at.number, at.queues
+    batch = next_batch(queues, number)
+    if batch < 0:
+        return False
+    place = queues.at[batch] + 0
+    queues.at[batch] = place + 1
+    _take_step(at, queues.state[batch] + 0, queues.edge[place] + 0)
+    number[slot.WORK] += 40
+    return True
+
+
+@kernel
+def _row(at: Workspace) -> int:
+    return row_of(at.space, len(at.room.state))
+
+
+@kernel
+def _is_goal(at: Workspace, state: int, base: int) -> bool:
+    """Return whether the plan to `state` reaches the goal before the limit; then bring its times up to date."""
+    number = at.number
+    if at.paths.last[state] >= number[slot.LIMIT] or not holds(at.space.goal, 0, at.registry.state, base):
+        return False
+    number[slot.EXPANDED] = NOTHING
+    _load_times(at, state)
+    return True
+
+
+@kernel
+def _evaluate(at: Workspace, state: int, base: int) -> int:
+    """Return when a plan through `state` may end, plus what the steps to come count as; `INFINITE` for a dead end."""
+    number, last = at.number, at.paths.last[state] + 0
+    if last >= number[slot.LIMIT]:
+        return INFINITE
+    _load_times(at, state)
+    _measure_lapses(at.lapses, at.space.numbers.fields, at.memory, at.registry.state, base + len(at.room.state))
+    count = _find_relaxed_plan(at, base)
+    ends = max(last, latest_goal(at.relaxed, at.memory))
+    if count == INFINITE or ends >= number[slot.LIMIT]:
+        return INFINITE
+    note_estimate(number, count)
+    return ends + number[slot.PACE] * count
+
+
+@kernel
+def _find_relaxed_plan(at: Workspace, base: int) -> int:
+    """Return the cost of a relaxed plan for the state at `base`, whose times are known; `INFINITE` if there is none."""
+    number, space, states, words = at.number, at.space, at.registry.state, len(at.room.state)
+    number[slot.EVALUATIONS] += 1
+    number[slot.ESTIMATED] += 1
+    number[slot.WORK] += 2 * len(at.relaxed.cost) + 20
+    plan, separation, step = number[slot.ESTIMATED] + 0, number[slot.SEPARATION] + 0, number[slot.STEP] + 0
+    written, windows, memory = at.times.written, at.windows, at.memory
+    return estimate_timed(
+        at.relaxed, at.timed, windows, at.room, memory, space, words, states, base, plan, written, separation, step
+    )
 
 
 @kernel
@@ -206,22 +195,11 @@ def _measure_lapses(lapses: Lapses, fields: Fields, memory: TimedRoom, state: Wo
 
 
 @kernel
-def _take_step(
-    number: Words,
-    space: Space,
-    preconditions: Conditions,
-    lapses: Lapses,
-    touched: Touched,
-    windows: Windows,
-    registry: Registry,
-    paths: SequencePaths,
-    times: Times,
-    words: int,
-    parent: int,
-    action: int,
-    separation: int,
-) -> None:
+def _take_step(at: Workspace, parent: int, action: int) -> None:
     """Take the step of `action` in state `parent`; a state that is new, or is reached sooner, becomes pending."""
+    number, space, lapses, preconditions = at.number, at.space, at.lapses, at.preconditions
+    touched, windows, registry, paths, times = at.touched, at.windows, at.registry, at.paths, at.times
+    words, separation = len(at.room.state), number[slot.SEPARATION] + 0
     row = row_of(space, words)
     if paths.last[parent] >= number[slot.LIMIT]:
         return
@@ -244,7 +222,7 @@ def _take_step(
             return
     elif apply(space, action, state, source, target, words) != APPLIED:
         return
-    _load_times(number, touched, windows, lapses, paths, times, parent, separation)
+    _load_times(at, parent)
     start = _find_start(touched, windows, times, action, end, begun, least, slack, separation)
     if start == NEVER:
         return
@@ -283,20 +261,13 @@ def _leads_to(paths: SequencePaths, first: int, state: int) -> bool:
 
 
 @kernel
-def _load_times(
-    number: Words,
-    touched: Touched,
-    windows: Windows,
-    lapses: Lapses,
-    paths: SequencePaths,
-    times: Times,
-    state: int,
-    separation: int,
-) -> None:
+def _load_times(at: Workspace, state: int) -> None:
     """Let `times` be those after the sequence to `state`; `number[slot.EXPANDED]` is the state that they belong to.
 
     The starts of the steps on the way are brought up to date.
     """
+    number, lapses, touched, windows, paths, times = at.number, at.lapses, at.touched, at.windows, at.paths, at.times
+    separation = number[slot.SEPARATION] + 0
     if number[slot.EXPANDED] == state:
         return
     number[slot.EXPANDED] = state
@@ -406,35 +377,58 @@ def _note(touched: Touched, times: Times, action: int, now: int) -> None:
 
 
 @kernel
-def _put_steps(
-    number: Words,
-    queues: EdgeQueues,
-    lapses: Lapses,
-    room: NumericRoom,
-    state: int,
-    key: int,
-    found: Index,
-    many: int,
-) -> None:
+def _queue_steps(at: Workspace, state: int, _base: int, price: int, many: int) -> None:
     """Queue the steps that may come next in `state`: among the `many` applicable actions, those that start steps."""
-    plan, key = number[slot.ESTIMATED] + 0, key_by_age(number, key)
-    ending = len(lapses.ticks) + 1
+    number, queues, found, planned = at.number, at.queues, at.found, at.room.planned
+    if not number[slot.GRAIN]:
+        number[slot.GRAIN] = max(1, price >> 20)
+    key = key_by_age(number, min(price // number[slot.GRAIN], GREATEST))
+    many = _keep_starts(at.lapses, found, many)
+    first = number[slot.EDGES] + 0
+    count = append_actions(queues.edge, first, found, many, planned, number[slot.ESTIMATED] + 0, 0)
+    put_batch(queues, number, 1, key, state, first, count)
+    number[slot.EDGES] = append_actions(queues.edge, count, found, many, planned, 0, 0)
+    put_batch(queues, number, 0, key, state, count, number[slot.EDGES] + 0)
+
+
+@kernel
+def _keep_starts(lapses: Lapses, found: Index, many: int) -> int:
+    """Keep those of the first `many` of `found` that start steps; return their number."""
     kept = 0
     for index in range(many):
         action = found[index] + 0
-        if lapses.begins[action] != ending:
+        if lapses.begins[action] != len(lapses.ticks) + 1:
             found[kept] = action
             kept += 1
-    first = number[slot.EDGES] + 0
-    count = first
-    for index in range(kept):
-        if room.planned[found[index]] == plan:
-            queues.edge[count] = found[index]
-            count += 1
-    put_batch(queues, number, 1, key, state, first, count)
-    first = count
-    for index in range(kept):
-        queues.edge[count] = found[index]
-        count += 1
-    put_batch(queues, number, 0, key, state, first, count)
-    number[slot.EDGES] = count
+    return kept
+
+
+@kernel
+def _follow_prefix(at: Workspace) -> None:
+    """Take the next step of the prefix from the state that it has reached so far, which is pending."""
+    number = at.number
+    state = max(number[slot.PENDING], 0)
+    number[slot.PENDING] = -1
+    _take_step(at, state, at.prefix[number[slot.TRIED]] + 0)
+    number[slot.TRIED] += 1
+    if number[slot.PENDING] < 0:
+        number[slot.PENDING] = state
+        number[slot.TRIED] = number[slot.MANY]
+
+
+_search = make_search(Parts(_row, _has_room, _follow, _is_goal, make_opening(_evaluate, _queue_steps)))
+
+
+@entry
+@kernel
+def search_timed_sequences(work: int, at: Workspace) -> int:
+    """Search as `make_search` says for sequences that end before `number[LIMIT]`.
+
+    A sequence begins with the first `number[MANY]` actions of `prefix`, as far as they can be applied; so many were
+    `number[TRIED]`.
+    """
+    while at.number[slot.TRIED] < at.number[slot.MANY]:
+        if not _has_room(at):
+            return FULL
+        _follow_prefix(at)
+    return _search(work, at)

@@ -13,11 +13,12 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from executor.agent.agent_events import GoalInstance
+from executor.agent.standing_goals.goal_conditions import check_arguments, find_predicate
 from executor.agent.standing_goals.standing_goal import End, Resume, StandingGoal
 from executor.observe.discovery import describe_misfit, place_facts
 from executor.run import LOOP_CHECK_SECONDS, find_running_loop, settle_future
 from executor.tools.containment import quote_value
-from planner.errors import InputError, did_you_mean, with_article
+from planner.errors import InputError, with_article
 from planner.language.declare.atom_syntax import NotationError, parse_literal, read_terms
 from planner.lightweight import dataclass, field
 from planner.model import Atom, Not, Problem
@@ -144,14 +145,10 @@ def read_report(facts: tuple[Any, ...], problem: Problem) -> dict[Atom, bool]:
 def _check_fact(atom: Atom, problem: Problem) -> None:
     """Raise `InputError` for a fact that cannot be of the problem."""
     domain = problem.domain
-    predicate = domain.predicates.get(atom.predicate)
-    if predicate is None:
-        near = did_you_mean(atom.predicate, domain.predicates)
-        raise InputError(f"there is no predicate {atom.predicate!r} in domain {domain.name!r}", hint=near)
+    predicate = find_predicate(atom, domain)
     if atom.predicate in domain.derived:
         raise InputError(f"{atom} is derived, and nobody can report it", hint="report the facts that it follows from")
-    if len(atom.args) != len(predicate.parameters):
-        raise InputError(f"{atom} has {len(atom.args)} arguments, but {predicate.name} has {len(predicate.parameters)}")
+    check_arguments(atom, predicate)
 
 
 def _check_objects(atom: Atom, problem: Problem) -> None:

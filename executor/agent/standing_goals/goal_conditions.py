@@ -20,7 +20,7 @@ from planner.language.declare.declared_names import Scope
 from planner.language.declare.fields import Place, find_caller
 from planner.lightweight import dataclass, replace
 from planner.model import TRUE, Atom, Equals, Exists, Forall, Formula, Not, Problem
-from planner.model.domain import DomainModel, TypeHierarchy
+from planner.model.domain import DomainModel, Predicate, TypeHierarchy
 from planner.model.formulas import (
     Variable,
     atoms_in,
@@ -138,6 +138,22 @@ def _names_in(parts: list[tuple[Formula, bool]]) -> set[str]:
     return {name for part, bare in parts for name in _terms_in(part, bare)}
 
 
+def find_predicate(atom: Atom, domain: DomainModel) -> Predicate:
+    """Return the predicate of `atom`; raises `InputError` if there is none."""
+    predicate = domain.predicates.get(atom.predicate)
+    if predicate is None:
+        near = did_you_mean(atom.predicate, domain.predicates)
+        raise InputError(f"there is no predicate {atom.predicate!r} in domain {domain.name!r}", hint=near)
+    return predicate
+
+
+def check_arguments(atom: Atom, predicate: Predicate) -> None:
+    """Raise `InputError` if `atom` has more or fewer arguments than its `predicate`."""
+    wanted = len(predicate.parameters)
+    if len(atom.args) != wanted:
+        raise InputError(f"{atom} has {len(atom.args)} arguments, but {predicate.name} has {wanted}")
+
+
 def _infer_types(parts: list[tuple[Formula, bool]], problem: Problem) -> dict[str, tuple[str, ...]]:
     """Return the narrowest type of the places of each variable, in their order; raises `InputError` for a clash."""
     domain, hierarchy = problem.domain, TypeHierarchy(problem.domain.types)
@@ -149,13 +165,8 @@ def _infer_types(parts: list[tuple[Formula, bool]], problem: Problem) -> dict[st
             if name in objects and bare:
                 continue
             for atom in atoms_in(part):
-                predicate = domain.predicates.get(atom.predicate)
-                if predicate is None:
-                    near = did_you_mean(atom.predicate, domain.predicates)
-                    raise InputError(f"there is no predicate {atom.predicate!r} in domain {domain.name!r}", hint=near)
-                if len(atom.args) != len(predicate.parameters):
-                    wanted = len(predicate.parameters)
-                    raise InputError(f"{atom} has {len(atom.args)} arguments, but {atom.predicate} has {wanted}")
+                predicate = find_predicate(atom, domain)
+                check_arguments(atom, predicate)
                 for arg, place in zip(atom.args, predicate.parameters, strict=True):
                     if arg not in (name, name.removeprefix("?") if bare else name):
                         continue

@@ -234,26 +234,34 @@ def add_refinement(
 
 @kernel
 def _mark_alive(anywhere: int, made: Refinement) -> int:
-    """Mark as `stale` the states that are reachable and from which a goal is reachable; return their number."""
-    first, done, waiting = made.counts[FIRST], 0, 0
+    """Mark as `stale` the states that are reachable and from which a goal is reachable; return their number.
+
+    With `anywhere`, all states count as reachable.
+    """
+    first, alive = made.counts[FIRST] + 0, 0
     for state in range(made.counts[BOXES]):
-        made.stale[state] = 1 if anywhere and made.distance[state] < INFINITE else 0
-        waiting += made.stale[state]
-    if anywhere:
-        return waiting
-    if made.distance[first] < INFINITE:
-        made.stale[first], made.list[0], waiting = 1, first, 1
-    while done < waiting:
+        made.stale[state] = 1 if made.distance[state] < INFINITE and (anywhere or state == first) else 0
+        if made.stale[state]:
+            made.list[alive] = state
+            alive += 1
+    return alive if anywhere else _mark_reachable(made, alive)
+
+
+@kernel
+def _mark_reachable(made: Refinement, marked: int) -> int:
+    """Add what is alive and reachable from the first `marked` states of the list to it; return its length."""
+    done = 0
+    while done < marked:
         edge = made.first_out[made.list[done]] + 0
         done += 1
         while edge != NOTHING:
             target = made.target[edge] + 0
             if not made.stale[target] and made.distance[target] < INFINITE:
                 made.stale[target] = 1
-                made.list[waiting] = target
-                waiting += 1
+                made.list[marked] = target
+                marked += 1
             edge = made.next_out[edge] + 0
-    return waiting
+    return marked
 
 
 @kernel
