@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import chain, repeat
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
 
 import pytest
 from search_twins import finished
@@ -63,7 +62,7 @@ def test_it_is_told_that_no_numbers_of_actions_are_a_plan(tmp_path: Path, monkey
 
 def test_it_is_told_which_search_was_exhausted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = chain([0.0, 0.0], repeat(1.0))  # so that it is looked for what no plan needs after one step
-    monkeypatch.setattr(strategy, "time", SimpleNamespace(thread_time=lambda: next(clock)))
+    monkeypatch.setattr(strategy, "work_seconds", lambda: next(clock))
     task, run = ground(problem_of(ring(7, 4), tmp_path), Limits()), Run()
     assert finished(strategy.prove(Workplace(task, Space(task), run, lambda: None))) is Ending.EXHAUSTED
     assert run.by in {("uniform", ""), ("astar", "lmcut")}
