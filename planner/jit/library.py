@@ -65,7 +65,7 @@ class _AllEntries(Mapping[str, Call]):
 
 def _names() -> dict[str, str]:
     """Return the modules of the entries of `planner` and of all imported modules, as other threads import them, too."""
-    return MODULES | {name: function.__module__ for name, function in [*ENTRIES.items()]}
+    return MODULES | {name: function.__module__ for name, function in ENTRIES.copy().items()}
 
 
 def plain(name: str) -> Call:
@@ -108,7 +108,7 @@ def entry_names(package: str = OWN) -> list[str]:
 
 def all_modules() -> list[str]:
     """Return the modules of `planner` with entries, in the order in which their code is made, and others imported."""
-    return [*KERNELS, *sorted({function.__module__ for function in [*ENTRIES.values()]} - KERNELS.keys())]
+    return [*KERNELS, *sorted({function.__module__ for function in ENTRIES.copy().values()} - KERNELS.keys())]
 
 
 def import_kernels() -> None:
@@ -151,7 +151,7 @@ def _list_sources(package: str) -> list[Path]:
     """Return the files of the kernels of `package`, and of those of `planner`, which they may call."""
     above = Path(__file__).parents[2]
     own = [above / f"{name.replace('.', '/')}.py" for name in (*KERNELS, *WITHOUT_ENTRIES)]
-    modules = [each for name, each in [*sys.modules.items()] if name.endswith("_kernel")]
+    modules = [each for name, each in sys.modules.copy().items() if name.endswith("_kernel")]
     others = [Path(each.__file__) for each in modules if each.__file__ and package_of(each.__name__) == package != OWN]
     return sorted([*own, *others])
 
