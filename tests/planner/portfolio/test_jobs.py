@@ -556,10 +556,10 @@ def is_there(group: int) -> bool:
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_killing_it_leaves_no_process(jobs: int) -> None:
-    script = "import sys; sys.path[:0] = sys.argv[1:2]; import test_jobs; test_jobs.search_long(int(sys.argv[2]))"
-    here = str(Path(__file__).parent)
+    script = "import sys, test_jobs; test_jobs.search_long(int(sys.argv[1]))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
     with subprocess.Popen(
-        [sys.executable, "-c", script, here, str(jobs)], stdout=subprocess.PIPE, start_new_session=True
+        [sys.executable, "-c", script, str(jobs)], stdout=subprocess.PIPE, start_new_session=True, env=environment
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline()
