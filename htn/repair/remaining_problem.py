@@ -15,6 +15,7 @@ from htn.model import Decomposition, HtnDomain, HtnProblem, Method, Network, Ord
 from planner.lightweight import Final, dataclass
 from planner.model import Atom, Problem, Term, is_variable
 from planner.model.formulas import substitute
+from planner.plan import StepTime
 
 
 class TaskProgress:
@@ -134,17 +135,18 @@ class RemainingProblem:
 
 
 def build_remaining_problem(
-    source: HtnProblem, progress: TaskProgress, anew: Collection[int], now: Problem
+    source: HtnProblem, progress: TaskProgress, anew: Collection[int], now: Problem, times: Sequence[StepTime] = ()
 ) -> RemainingProblem:
     """Return the problem to decompose the tasks `anew` again from the initial state of `now`, and keep all others.
 
+    Steps that are kept stay in their order; where they have `times`, those that overlap stay in none.
     Where all initial tasks are decomposed anew, the objects for the parameters of the problem are chosen anew, too.
     """
     roots = progress.children(progress.top)
     if not progress.begun and {*roots} <= {*anew}:
         domain = HtnDomain(now.domain, source.domain.tasks, source.domain.methods)
         return RemainingProblem(HtnProblem(domain, now, source.network, source.parameters), roots)
-    draft = _NetworkDraft(progress, anew, source.domain.methods.__getitem__)
+    draft = _NetworkDraft(progress, anew, source.domain.methods.__getitem__, times)
     methods = {each.name: each for each in draft.methods}
     tasks = {name: Task(name) for name in methods}
     domain = HtnDomain(now.domain, {**source.domain.tasks, **tasks}, {**source.domain.methods, **methods})
@@ -156,7 +158,13 @@ def build_remaining_problem(
 class _NetworkDraft:
     """The remaining network while it is built: items, each for a task at one of `places` in the decomposition."""
 
-    def __init__(self, progress: TaskProgress, anew: Collection[int], method: Callable[[str], Method]) -> None:
+    def __init__(
+        self,
+        progress: TaskProgress,
+        anew: Collection[int],
+        method: Callable[[str], Method],
+        times: Sequence[StepTime],
+    ) -> None:
         self.tasks: list[Atom] = []
         self.places: list[int] = []
         self.methods: list[Method] = []
@@ -170,7 +178,7 @@ class _NetworkDraft:
         steps = sorted(
             (step, item) for item, each in enumerate(self.places) if (step := progress.step(each)) is not None
         )
-        self._ordering += pairwise([item for _, item in steps])
+        self._ordering += _keep_order(steps, times) if times else pairwise([item for _, item in steps])
         self.line = self._linearise_items()
 
     def network(self) -> Network:
@@ -228,6 +236,17 @@ class _NetworkDraft:
             self._ordering += product(near, first)
         outer = [item for near, (first, _) in zip(before, ends, strict=True) if not near for item in first]
         return outer, [item for near, (_, last) in zip(after, ends, strict=True) if not near for item in last]
+
+
+def _keep_order(steps: Sequence[tuple[int, int]], times: Sequence[StepTime]) -> Iterator[Order]:
+    """Yield the items of which one ends before the other starts, as far as no third item comes between them.
+
+    `steps` are steps of the plan with their items, by their starts.
+    """
+    for place, (step, item) in enumerate(steps):
+        done = [(one, other) for one, other in steps[:place] if times[one].end <= times[step].start]
+        latest = max([times[one].start for one, _ in done], default=0)
+        yield from [(other, item) for one, other in done if times[one].end > latest or times[one].start == latest]
 
 
 def _nearest_items(

@@ -28,6 +28,7 @@ from planner.plan import Plan, Result, Status, Step, StoppedBy
 from planner.repair.forbidden_steps import actions_of
 from planner.repair.keeping_steps import find_misfits, forbid_steps
 from planner.semantics.simulation import Simulation
+from planner.validation.timed_replay import price_plan
 
 
 def graft_subtrees(
@@ -177,7 +178,8 @@ class _RepairSearch:
         return self._report_failure(unproved)
 
     def _remaining(self, anew: Collection[int]) -> RemainingProblem:
-        return build_remaining_problem(self._problem, self._progress, anew, self._problem.classical)
+        times = self._plan.times
+        return build_remaining_problem(self._problem, self._progress, anew, self._problem.classical, times)
 
     def _repair_nothing(self) -> tuple[Repair | None, list[int]]:
         """Return the repair that keeps the remaining plan, if it works; else None and the first step that does not."""
@@ -204,7 +206,12 @@ class _RepairSearch:
         supposed = self._plan.suppositions
         known = fix_unknown_facts(rest.problem.classical, [each.fact for each in supposed if each.holds])
         if is_in_time(rest.problem):
-            plan = schedule_tasks(replace(rest.problem, classical=known), self._keep_steps(rest, steps))
+            kept = self._keep_steps(rest, steps)
+            plan = schedule_tasks(replace(rest.problem, classical=known), kept)
+            if plan is None and len(steps) == len(self._plan.times):
+                # Steps that need each other have no schedule one after another: their own times may still do.
+                own = price_plan(Plan(tuple(steps), known, times=self._plan.times))
+                plan = replace(kept, steps=own.steps, times=own.times, time_cost=own.time_cost)
             return None if plan is None else replace(plan, problem=rest.problem, suppositions=supposed), 0
         simulation, priced = Simulation(known), list[Step]()
         for place, step in enumerate(steps):
