@@ -30,7 +30,8 @@ OTHER_END_STEP: Final = 5
 GREED: Final = 3
 """Longest steps that each step to come counts in searches for a first plan.
 
-Of 1, 2, 3, 5, 10 and infinity, measured on 34 tasks of the competitions (2026-12-01), 2 and 3 evaluate fewest states.
+On 29 tasks of the competitions, 1 takes 1.03 and infinity 1.08 times as long as the least makespan that is known. Where
+they differ most, 2 and 3 evaluate fewest states of these and 5 and 10 (2026-12-01).
 """
 PACES: Final = (1.0, 0.5, 2.0, 0.25, 4.0)
 """How much steps to come count, by what they take on average in the best plan."""
