@@ -52,7 +52,7 @@ class NumericSpace:
         return self.packing.words
 
     def branch(self) -> NumericSpace:
-        """Return the space with memory of its own for the derivation of facts, so that another thread may use it."""
+        """Return the space with memory of its own for all that kernels write to it: another thread may use it, too."""
         return replace(self, space=branch_space(self.space))
 
 

@@ -64,9 +64,12 @@ def choose_packing(task: Task) -> Packing:
 
 
 def branch_space(space: Space) -> Space:
-    """Return `space` with memory of its own for the derivation of facts, so that another thread may use it, too."""
-    axioms = space.axioms
-    return space._replace(axioms=axioms._replace(missing=axioms.missing[:], queue=axioms.queue[:]))
+    """Return `space` with memory of its own for all that kernels write to: another thread may use it, too."""
+    axioms, numbers = space.axioms, space.numbers
+    return space._replace(
+        axioms=axioms._replace(missing=axioms.missing[:], queue=axioms.queue[:]),
+        numbers=numbers._replace(now=numbers.now[:], after=numbers.after[:]),
+    )
 
 
 def variables_of(task: Task) -> list[int]:
