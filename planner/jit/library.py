@@ -240,10 +240,11 @@ def _load_module(module: str) -> bool:
         return True
     if is_switched_off():
         return False
-    names = [name for name, declared in _names().items() if short_name(declared) == module]
-    if not names:
+    entries = {name: declared for name, declared in _names().items() if short_name(declared) == module}
+    if not entries:
         return False
-    for path in list_folders(package_of(_names()[names[0]])):
+    names = [*entries]
+    for path in list_folders(package_of(entries[names[0]])):
         try:
             with open_folder(path) as folder:
                 addresses = _load_file(folder, module, names)

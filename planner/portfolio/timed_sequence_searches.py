@@ -83,7 +83,7 @@ class TimedSequenceSearches:
         """Return the ticks of the longest step, and of steps on average."""
         task = self.shared.task
         ticks = [lapse.ticks for lapse in task.lapses[: task.events] if lapse.variable is None]
-        return max(1, *ticks, 1), max(1, sum(ticks) // max(1, len(ticks)))
+        return max([1, *ticks]), max(1, sum(ticks) // max(1, len(ticks)))
 
     def _restart(self, plan: Plan) -> Iterator[None]:
         pace, step = self._choose_weights(plan)
