@@ -519,7 +519,8 @@ def find_added(happening: Happening, source: NumericTask) -> int:
 class _CriticalPath:
     """A lower bound on the makespan of plans from a state: h_max by time (Haslum and Geffner, 2001).
 
-    A linear condition comes true with the first happening that brings it nearer.
+    A linear condition comes true with the first happening that brings it nearer. One that a step needs throughout may
+    come true at the moment of its start: its starts and ends wait a separation only for what they need themselves.
     """
 
     def __init__(self, rules: HappeningRules, separation: int) -> None:
@@ -527,23 +528,27 @@ class _CriticalPath:
         source = rules.task.source
         self._goal = source.task.goal
         self._size = len(source.task.facts)
+        linear = sum(1 << each.fact for each in source.conditions)
         self._starts = [
             (
                 start.needs,
-                self._facts_of(start.needs),
+                self._facts_of(start.needs & ~through),
                 self._facts_of(added),
                 rules.spans[start.lapse].low if start.lapse >= 0 else 0,
                 kept,
-                self._facts_of(kept & ~start.needs),
+                self._facts_of((kept & ~start.needs) | (start.needs & through)),
                 start.lapse,
             )
             for start in rules.starts
             for added in [find_added(start, source)]
             for kept in [self._kept(start.lapse) & ~added]
+            for through in [linear & self._through(start.lapse)]
         ]
         self._ends = {
             place: [
-                (end.needs, self._facts_of(end.needs), self._facts_of(find_added(end, source))) for end in span.ends
+                (end.needs, self._facts_of(end.needs & ~through), self._facts_of(find_added(end, source)))
+                for through in [linear & self._through(place)]
+                for end in span.ends
             ]
             for place, span in rules.spans.items()
         }
@@ -570,6 +575,13 @@ class _CriticalPath:
         """Return the facts that a step needs throughout, where they are one conjunction."""
         kept = self._rules.spans[lapse].kept if lapse >= 0 else ()
         return kept[0] if len(kept) == 1 else 0
+
+    def _through(self, lapse: int) -> int:
+        """Return the facts that some way to keep a step needs throughout."""
+        found = 0
+        for facts in self._rules.spans[lapse].kept if lapse >= 0 else ():
+            found |= facts
+        return found
 
     def bound(self, node: Node) -> int:
         """Return the least tick at which a plan through `node` may end; `INFINITY` where there is none."""

@@ -110,6 +110,31 @@ def read(domain: str, facts: str, goal: str) -> Problem:
     return parse_problem(text, parse_domain(domain))
 
 
+LEVEL = """
+(define (domain jobs)
+  (:requirements :durative-actions :numeric-fluents)
+  (:predicates (raised) (closed) (lit) (open))
+  (:functions (level))
+  (:durative-action light
+    :parameters () :duration (= ?duration 0.004)
+    :condition (over all (>= (level) 1))
+    :effect (at end (lit)))
+  (:durative-action raise
+    :parameters () :duration (= ?duration 0.001)
+    :condition (at start (open))
+    :effect (and (at start (not (open))) (at start (assign (level) 1)) (at end (closed)))))
+"""
+
+
+def test_a_number_that_a_step_needs_throughout_may_be_set_as_it_starts() -> None:
+    rules = told(read(LEVEL, "(open) (= (level) 0)", "(and (lit) (closed))"))
+    assert rules is not None
+    search, steps = prove(rules)
+    assert search.is_complete
+    assert search.found == 4
+    assert sorted((step.start, step.end) for step in steps) == [(0, 1), (0, 4)]
+
+
 def test_separations_add_up() -> None:
     rules = told(read(JOBS, "(job a) (job b) (free m) (free n)", "(and (done a n) (done b n))"))
     assert rules is not None
