@@ -3,6 +3,8 @@
 Starts and ends of a step belong together: a step is relevant if one of them makes a relevant fact true, or changes a
 number that a relevant condition reads. A change at a known time that makes a relevant fact false is relevant,
 too. What is relevant requires relevant facts. A plan without its irrelevant steps is still a plan.
+
+A change at a known time also stays where it writes what a relevant step writes: the two must not come at once.
 """
 
 from __future__ import annotations
@@ -69,6 +71,32 @@ class _Relevance:
                 fact = queue.pop()
                 self._want_numbers(units, changers, terms.get(fact, ()))
                 units += achievers.get(fact, ())
+        self._keep_touching(forced)
+
+    def _keep_touching(self, forced: set[int]) -> None:
+        """Keep the changes at known times that write what a kept step writes, whether or not anybody reads it."""
+        facts, variables = set[int](), set[int]()
+        for unit in self.kept:
+            written = self._written_by(self.units[unit])
+            facts |= written[0]
+            variables |= written[1]
+        for unit, members in enumerate(self.units):
+            if unit not in self.kept and not forced.isdisjoint(members):
+                written = self._written_by(members)
+                if facts & written[0] or variables & written[1]:
+                    self.kept.add(unit)
+                    self.facts |= facts & written[0]
+                    self.facts |= self._conditions_of(members)
+
+    def _written_by(self, members: Iterable[int]) -> tuple[set[int], set[int]]:
+        """Return the facts and the variables that a unit writes."""
+        facts, variables = set[int](), set[int]()
+        for action in members:
+            facts |= _effects_of(self.task.source.task.actions[action], forced=True)
+            variables.update(
+                [effect.variable for group in self.task.source.changes[action] for effect in group.effects]
+            )
+        return facts, variables
 
     def _variables_of(self, members: Iterable[int]) -> Iterator[int]:
         """Yield the variables that the effects and the duration of a unit read."""

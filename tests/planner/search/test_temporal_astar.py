@@ -135,6 +135,20 @@ def test_a_number_that_a_step_needs_throughout_may_be_set_as_it_starts() -> None
     assert sorted((step.start, step.end) for step in steps) == [(0, 1), (0, 4)]
 
 
+def test_a_change_at_a_known_time_that_nobody_needs_still_keeps_its_distance() -> None:
+    rules = told(read(LEVEL, "(open) (= (level) 1) (at 0.004 (not (lit))) (at 0.001 (not (open)))", "(closed)"))
+    assert rules is not None
+    search, steps = prove(rules)
+    assert search.is_complete
+    assert [(step.start, step.end) for step in steps] == [(0, 1)]  # the change at 0.001 touches only the start
+    shut = LEVEL.replace("(at end (closed))", "(at end (closed)) (at end (not (lit)))")
+    rules = told(read(shut, "(open) (= (level) 1) (at 0.001 (lit))", "(closed)"))
+    assert rules is not None
+    search, steps = prove(rules)
+    assert search.is_complete
+    assert [(step.start, step.end) for step in steps] == [(1, 2)]  # at 0.001 both would write what nobody reads
+
+
 def test_separations_add_up() -> None:
     rules = told(read(JOBS, "(job a) (job b) (free m) (free n)", "(and (done a n) (done b n))"))
     assert rules is not None
