@@ -76,11 +76,11 @@ class _Relevance:
     def _keep_touching(self, forced: set[int]) -> None:
         """Keep the changes at known times that write what a kept step writes, whether or not anybody reads it."""
         facts, variables = set[int](), set[int]()
-        for unit in self.kept:
+        for unit in under_limits(self.kept):
             written = self._written_by(self.units[unit])
             facts |= written[0]
             variables |= written[1]
-        for unit, members in enumerate(self.units):
+        for unit, members in enumerate(under_limits(self.units)):
             if unit not in self.kept and not forced.isdisjoint(members):
                 written = self._written_by(members)
                 if facts & written[0] or variables & written[1]:

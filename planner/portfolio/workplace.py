@@ -89,14 +89,21 @@ class Workplace:
     """The arrays of the task, once a kernel has needed them."""
 
     def search(
-        self, name: str, heuristic: str | None = None, *, states: int | None = None, landmarks: bool = False
+        self,
+        name: str,
+        heuristic: str | None = None,
+        *,
+        states: int | None = None,
+        landmarks: bool = False,
+        pruning: Collection[str] | None = None,
     ) -> Steps:
         """Run the search called `name` with `heuristic`, or with its default heuristic, in either tier.
 
         A plain workplace runs kernels wherever there are some for the search and the heuristic. With a number of
         `states`, the search gives up after about so many in plain Python, or four times as many in machine code, where
-        states are smaller. With `landmarks`, machine code also counts landmarks. The ending is never EXHAUSTED if the
-        search is incomplete or the heuristic is not safe for the task.
+        states are smaller. With `landmarks`, machine code also counts landmarks. A* prunes only by `pruning`; None: by
+        that of the workplace. The ending is never EXHAUSTED if the search is incomplete or the heuristic is not safe
+        for the task.
         """
         heuristic = heuristic_of(name, heuristic)
         self.run.by = (name, heuristic)
@@ -113,10 +120,11 @@ class Workplace:
                 self._set_plain_board(COMPILED[name, heuristic])
             costs = SEARCHES[name].counts.of(self.space.costs)
             most = None if states is None else COMPACT * states
+            kept = self.pruning if pruning is None else pruning
             self.run.by = (name, f"{heuristic} and landmarks" if landmarks else heuristic)
             self.run.note_tier(self._tier_of(COMPILED[name, heuristic]))
             search = compiled_search(
-                self.board(), name, heuristic, costs, states=most, landmarks=landmarks, pruning=self.pruning
+                self.board(), name, heuristic, costs, states=most, landmarks=landmarks, pruning=kept
             )
             return search(self.run)
 
