@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 
 from planner.heuristics.declare import Check, Heuristic, Kind
-from planner.lightweight import Final, dataclass
+from planner.lightweight import Final, dataclass, replace
 from planner.limits import under_limits
 from planner.task.ground_task import INFINITY, State, Task
 
@@ -49,6 +49,10 @@ class RelaxedTask:
             if action != AXIOM:
                 found[action].append(operator)
         return found
+
+    def price(self, costs: Sequence[int]) -> RelaxedTask:
+        """Return the relaxation with other `costs` of the actions."""
+        return replace(self, costs=[0 if action == AXIOM else costs[action] for action in self.actions])
 
     def restrict_to(self, operators: Iterable[int]) -> RelaxedTask:
         """Return the relaxation with only these operators, renumbered in this order."""

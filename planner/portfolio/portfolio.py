@@ -91,8 +91,9 @@ def prove(workplace: Workplace) -> Steps:
 
 
 def search_anytime(workplace: Workplace) -> Steps:
-    """Search greedily for a first plan, and then for better ones."""
-    if (yield from workplace.search("greedy", landmarks=True)) is Ending.EXHAUSTED:
+    """Look ahead for a first plan, search greedily if there is none, and then for better ones."""
+    found = yield from contain_errors(workplace.look_ahead(), workplace.run)
+    if found is not Ending.FIRST_PLAN and (yield from workplace.search("greedy", landmarks=True)) is Ending.EXHAUSTED:
         return Ending.EXHAUSTED
     yield  # in mode "first", the search ends here
     return (yield from run_portfolio("improvement", workplace))

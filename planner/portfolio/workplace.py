@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Generator
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics import Kind
 from planner.heuristics.hplus import find_relaxed_plans
+from planner.heuristics.relaxation import RelaxedTask, relax
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
 from planner.limits import work_seconds
 from planner.portfolio.tiers import Guard, ask_for_machine_code, run_at_most, run_in_tiers
@@ -65,10 +66,12 @@ class Common:
 
     pruned: Pruned | None = None
     """The result of h² pruning, once that has run."""
+    relaxation: RelaxedTask | None = None
+    """The delete relaxation, once a search has needed it."""
     board: Board | None = None
     """The arrays of the task, which the search that needed them first writes to."""
     lock: threading.Lock = field(default_factory=threading.Lock)
-    """Held while `board` is made."""
+    """Held while `relaxation` or `board` is made."""
 
 
 @dataclass(slots=True)
@@ -214,7 +217,13 @@ class Workplace:
             with self.common.lock:
                 first = self.common.board
                 if first is None:
-                    made = Board(self.task, library.load_or_plain(), self.check, seed=self.run.seed)
+                    made = Board(
+                        self.task,
+                        library.load_or_plain(),
+                        self.check,
+                        seed=self.run.seed,
+                        relaxation=self.common.relaxation,
+                    )
                     self._board = self.common.board = made
                 else:
                     self._board = first.branch(self.check)
@@ -268,6 +277,17 @@ class Workplace:
             return (yield from reference())
         kernels = COMPILED["weighted", "hff"]
         return (yield from run_in_tiers(reference, compiled, kernels, large=self.is_large(), again=False))
+
+    def look_ahead(self) -> Steps:
+        """Search for a first plan by executing relaxed plans."""
+        from planner.search.lookahead import look_ahead
+
+        self.run.by = ("lookahead", "hff")
+        self.run.note_tier("reference")
+        with self.common.lock:
+            relaxed = self.common.relaxation = self.common.relaxation or relax(self.task)
+        costs = SEARCHES["greedy"].counts.of(self.space.costs)
+        return (yield from look_ahead(self.space, relaxed.price(costs), self.run, self.check))
 
     def try_relaxed_plans(self) -> Steps:
         """Try to execute cheapest relaxed plans."""

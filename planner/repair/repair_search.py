@@ -3,20 +3,15 @@
 The lower bound takes landmarks one after the other: each takes the least cost of its achievers from all of them, so
 that no cost counts twice. This is cost partitioning as in LM-cut (Helmert and Domshlak, 2009) over landmarks found
 backwards (Porteous, Sebastia and Hoffmann, 2001).
-
-A first plan comes from executing relaxed plans one after the other (Vidal, 2004), which finds plans of thousands of
-mostly independent steps in a few rounds.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from planner.compilations.object_creation import for_steps
 from planner.garbage_collection import pause_collector
 from planner.grounding.ground import ground
-from planner.heuristics.relaxation import AXIOM, Explore, RelaxedTask, make_explorer, relax
 from planner.jit import library
 from planner.lightweight import Final, dataclass, field, replace
 from planner.limits import STOPS, LimitReached, Limits, stop_reason
@@ -32,7 +27,7 @@ from planner.pruning.h2 import prune
 from planner.search import Ending, Run, Space
 from planner.search.search_run import advance
 from planner.semantics.undefined_values import list_amounts, substitute_amount
-from planner.task.ground_task import INFINITY, GroundAction, State, Task
+from planner.task.ground_task import Task
 
 
 def bound_by_landmarks(task: Task, costs: Sequence[int], check: Callable[[], None]) -> int:
@@ -69,86 +64,6 @@ def _intersect(conditions: Iterable[Sequence[int]]) -> set[int]:
         if not shared:
             break
     return shared or set()
-
-
-MAX_RELAXED_PLANS: Final = 20
-"""Number of relaxed plans that are executed before lookahead gives up."""
-MAX_ROUNDS: Final = 50
-"""Number of passes over the rest of a relaxed plan for applicable actions."""
-
-
-def find_plan_by_lookahead(task: Task, costs: Sequence[int], check: Callable[[], None]) -> list[int] | None:
-    """Return a plan for `task` as numbers of its actions, found by executing relaxed plans; None if that fails.
-
-    `costs` are for the relaxed plans. `check` is called often, and raises when a limit is reached.
-    """
-    space, relaxed = Space(task), relax(task, costs)
-    explore, state, plan = make_explorer(relaxed), space.initial, list[int]()
-    for _ in range(MAX_RELAXED_PLANS):
-        if space.is_goal(state):
-            return plan
-        check()
-        taken, state = _execute_actions(space, state, _make_relaxed_plan(relaxed, explore, space.closed(state)), check)
-        if not taken:
-            return None
-        plan += taken
-    return plan if space.is_goal(state) else None
-
-
-def _make_relaxed_plan(relaxed: RelaxedTask, explore: Explore, state: State) -> list[int]:
-    """Return the actions of a relaxed plan from `state`, each after its supporters; [] if there is none."""
-    value, achiever = explore(state)
-    if value == INFINITY:
-        return []
-    waiting, chosen, order = [relaxed.goal], set[int](), list[int]()
-    while waiting:
-        operator = achiever[waiting.pop()]
-        if operator >= 0 and operator not in chosen:
-            chosen.add(operator)
-            order.append(operator)
-            waiting += relaxed.preconditions[operator]
-    actions = [relaxed.actions[operator] for operator in reversed(order)]
-    return [action for action in dict.fromkeys(actions) if action != AXIOM]
-
-
-def _execute_actions(
-    space: Space, state: State, actions: Iterable[int], check: Callable[[], None]
-) -> tuple[list[int], State]:
-    """Execute as many of `actions` from `state` as possible; return these in order, and the state after them.
-
-    An action that deletes a precondition of another one waits while any other action is applicable.
-    """
-    task, left, taken = space.task.actions, list(actions), list[int]()
-    needed, full = Counter([fact for number in left for fact in task[number].precondition]), space.closed(state)
-
-    def take(number: int) -> None:
-        nonlocal state, full
-        state = space.apply(number, state)
-        full = space.closed(state)
-        taken.append(number)
-        needed.subtract(task[number].precondition)
-
-    for _ in range(MAX_ROUNDS):
-        waiting, before = list[int](), len(taken)
-        for number in left:
-            check()
-            if space.preconditions[number] & ~full or _deletes_needed(task[number], needed):
-                waiting.append(number)
-            else:
-                take(number)
-        if len(taken) == before:
-            ready = next((each for each in waiting if not space.preconditions[each] & ~full), None)
-            if ready is None:
-                break
-            waiting.remove(ready)
-            take(ready)
-        left = waiting[::-1]
-    return taken, state
-
-
-def _deletes_needed(action: GroundAction, needed: Counter[int]) -> bool:
-    """Return whether `action` deletes preconditions of others; `needed` counts the actions that need each fact."""
-    return any(needed[fact] > (fact in action.precondition) for fact in action.deletes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,9 +195,6 @@ class Chooser:
         if known is not None:
             run.report_plan(known, sum([charges[number] for number in known]))
         run.raise_bound(bound_by_landmarks(task, charges, limits.check))
-        quick = None if run.lower_bound == run.limit else find_plan_by_lookahead(task, charges, limits.check)
-        if quick is not None:
-            run.report_plan(quick, sum([charges[number] for number in quick]))
         if run.lower_bound == run.limit:
             return Ending.EXHAUSTED
         search = run_portfolio("anytime", Workplace(task, Space(task), run, limits.check))

@@ -57,7 +57,7 @@ class Board:
     Searches may share a board if they take turns: `found` and `stack` are buffers for the applicable actions of a
     state, and `tables` are the abstractions that one of the searches has prepared. A search that is at work in another
     thread has a `branch` of it. `check` raises at a limit. Random numbers of abstractions are drawn from `seed`. With
-    `patient`, symmetries are found without a time limit.
+    `patient`, symmetries are found without a time limit. `relaxation` is that of the task, where it is known already.
 
     If the task is that of a `numeric` space, `row` words of a state are `packed.words` for facts and one for each
     variable.
@@ -72,6 +72,7 @@ class Board:
         seed: int = 0,
         patient: bool = False,
         numeric: NumericSpace | None = None,
+        relaxation: RelaxedTask | None = None,
     ) -> None:
         self.task, self.entries, self.check, self.seed, self._patient = task, entries, check, seed, patient
         self.numeric = numeric
@@ -86,7 +87,7 @@ class Board:
         self.found = empty_index(self.actions + 1)
         self.stack = empty_index(len(self.space.tree.action_start))
         self.tables: Tables | None = None
-        self._kept: dict[str, Any] = {}
+        self._kept: dict[str, Any] = {} if relaxation is None else {"relaxation": relaxation}
         """What searches only read, by name, for all branches."""
         self._lock = threading.RLock()
 

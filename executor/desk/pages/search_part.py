@@ -16,6 +16,7 @@ GROUNDING: Final = "grounding"
 _ABOUT: Final[Mapping[str, str]] = {
     **{name: algorithm.what for name, algorithm in REGISTRY.items()},
     "unbinding": "cheapest plans of the delete relaxation, if they can be carried out",
+    "lookahead": "relaxed plans, executed as far as they go",
     "windows": "parts of the best plan, planned anew",
     "symbolic": "bidirectional search over sets of states, in a process of its own",
     "h2": "pairs of facts that never hold together",

@@ -64,6 +64,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
     made.follow(CompiledAstar, "steps", name_numeric)
     made.follow(Workplace, "search", lambda _, name, *__: name)
     made.follow(Workplace, "try_relaxed_plans", "unbinding")
+    made.follow(Workplace, "look_ahead", "lookahead")
     made.follow(Workplace, "improve_windows", "windows")
     return made
 

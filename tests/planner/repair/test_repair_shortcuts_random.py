@@ -14,7 +14,7 @@ from planner import Domain, Status, Step, Written, mend, patch, undo
 from planner.grounding.ground import ground
 from planner.limits import Limits
 from planner.model import Atom
-from planner.repair.repair_search import bound_by_landmarks, find_plan_by_lookahead
+from planner.repair.repair_search import bound_by_landmarks
 from planner.repair.undoing import CoveredFacts
 from planner.search import Space
 from planner.validation.validate import validate
@@ -51,25 +51,6 @@ def test_no_plan_costs_less_than_the_bound(block):
         below += bound < best.cost * task.resolution
     assert exact
     assert below
-
-
-@pytest.mark.parametrize("block", range(4))
-def test_what_lookahead_finds_is_a_plan(block):
-    found = 0
-    for problem, task, best in tasks(range(100 * block, 100 * block + 40)):
-        space = Space(task)
-        plan = find_plan_by_lookahead(task, space.costs, unlimited)
-        if plan is None:
-            continue
-        assert best is not None
-        state = space.initial
-        for number in plan:
-            assert number in space.actions_in(state)
-            state = space.apply(number, state)
-        assert space.is_goal(state)
-        assert validate(problem, [task.actions[number].step for number in plan]).valid
-        found += len(plan) > 1
-    assert found
 
 
 def test_items_cover_what_one_of_them_matches():
