@@ -112,7 +112,7 @@ def test_a_search_that_shares_memory_stays_in_its_thread() -> None:
 
     def note(_: Run, __: Any) -> Steps:
         for _ in range(200):
-            places.add(threading.current_thread() is threading.main_thread())
+            threads.add(threading.current_thread())
             time.sleep(0.0005)
             yield
         return Ending.INCOMPLETE

@@ -16,8 +16,6 @@ from planner.limits import Limits
 from planner.model import Atom
 from planner.repair.repair_search import bound_by_landmarks
 from planner.repair.undoing import CoveredFacts
-from planner.search import Space
-from planner.validation.validate import validate
 
 
 def tasks(seeds):
