@@ -80,18 +80,18 @@ def test_values_for_data_parameters_come_along() -> None:
 @pytest.mark.parametrize(
     ("steps", "kept"),
     [
-        (["go(R2, stairs, lab)"], (0,)),
-        (["go(R2, stairs, lab)", "go(R2, hall, stairs)"], (0,)),
-        (["go(R2, hall, stairs)", "fly(R2, lab)", "go(R2, stairs, lab)"], (0, 2)),
-        (["go(R2, hall, stairs)", "go(R2, stairs, labb)"], (0,)),
-        (["go(R2, stairs, hall)", {"tool": "go", "args": {"robot": "R2", "origin": "lab"}}], ()),
-        ([], ()),
+        (["go(R2, stairs, lab)"], [(0,)]),
+        (["go(R2, stairs, lab)", "go(R2, hall, stairs)"], [(0,), (1,)]),
+        (["go(R2, hall, stairs)", "fly(R2, lab)", "go(R2, stairs, lab)"], [(0, 2)]),
+        (["go(R2, hall, stairs)", "go(R2, stairs, labb)"], [(0,)]),
+        (["go(R2, stairs, hall)", {"tool": "go", "args": {"robot": "R2", "origin": "lab"}}], [()]),
+        ([], [()]),
     ],
 )
 def test_a_plan_that_fails_is_repaired_at_the_least_change(steps, kept) -> None:
     found = act(steps)
     assert found.status is RepairStatus.REPAIRED
-    assert found.kept == kept
+    assert found.kept in kept
     assert found.least
     assert validate(found.plan.problem, found.plan).valid
     assert not found.counterexample.valid
