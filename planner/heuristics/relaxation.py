@@ -272,6 +272,28 @@ def make_explorer(relaxed: RelaxedTask) -> Explore:
     return explore
 
 
+def make_relaxed_planner(relaxed: RelaxedTask) -> Callable[[State], list[int] | None]:
+    """Return a function from a state to the actions of a relaxed plan, most after their supporters; None without one."""
+    explore = make_explorer(relaxed)
+
+    def plan(state: State) -> list[int] | None:
+        value, achiever = explore(state)
+        if value == INFINITY:
+            return None
+        chosen, marked, waiting = dict[int, None](), {relaxed.goal}, [relaxed.goal]
+        while waiting:
+            operator = achiever[waiting.pop()]
+            if operator >= 0 and operator not in chosen:
+                chosen[operator] = None
+                new = [fact for fact in relaxed.preconditions[operator] if fact not in marked]
+                marked.update(new)
+                waiting += new
+        actions = [relaxed.actions[operator] for operator in reversed(chosen)]
+        return [action for action in dict.fromkeys(actions) if action != AXIOM]
+
+    return plan
+
+
 def build_hadd(task: Task, costs: list[int], check: Check) -> Heuristic:
     """Build h_add for `task`."""
     explore = make_explorer(relax(task, costs))
@@ -290,8 +312,7 @@ class RelaxedPlan:
     """The h_FF heuristic of a task; its preferred actions are those of the relaxed plan."""
 
     def __init__(self, task: Task, costs: list[int], check: Check) -> None:
-        self._relaxed = relax(task, costs)
-        self._explore = make_explorer(self._relaxed)
+        self._plan = make_relaxed_planner(relax(task, costs))
         self._costs = costs
         self._check = check
 
@@ -302,25 +323,8 @@ class RelaxedPlan:
     def advise(self, state: State) -> tuple[int, set[int]]:
         """Return the cost of the relaxed plan for `state`, and its actions, which are preferred where applicable."""
         self._check()
-        value, achiever = self._explore(state)
-        if value == INFINITY:
-            return INFINITY, set()
-        preconditions, goal = self._relaxed.preconditions, self._relaxed.goal
-        operators: set[int] = set()
-        marked = {goal}
-        waiting = [goal]
-        for fact in waiting:
-            operator = achiever[fact]
-            if operator >= 0 and operator not in operators:
-                operators.add(operator)
-                for condition in preconditions[operator]:
-                    if condition not in marked:
-                        marked.add(condition)
-                        waiting.append(condition)
-        actions = {self._relaxed.actions[operator] for operator in operators}
-        actions.discard(AXIOM)
-        costs = self._costs
-        return sum([costs[action] for action in actions]), actions
+        actions = self._plan(state)
+        return (INFINITY, set()) if actions is None else (sum([self._costs[each] for each in actions]), {*actions})
 
 
 def build_hff(task: Task, costs: list[int], check: Check) -> Heuristic:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Generator
 from planner.heuristics import REGISTRY as HEURISTICS
 from planner.heuristics import Kind
 from planner.heuristics.hplus import find_relaxed_plans
-from planner.heuristics.relaxation import RelaxedTask, relax
+from planner.heuristics.relaxation import RelaxedTask, make_relaxed_planner, relax
 from planner.lightweight import TYPE_CHECKING, Final, dataclass, field, replace
 from planner.limits import work_seconds
 from planner.portfolio.tiers import Guard, ask_for_machine_code, run_at_most, run_in_tiers
@@ -287,7 +287,8 @@ class Workplace:
         with self.common.lock:
             relaxed = self.common.relaxation = self.common.relaxation or relax(self.task)
         costs = SEARCHES["greedy"].counts.of(self.space.costs)
-        return (yield from look_ahead(self.space, relaxed.price(costs), self.run, self.check))
+        plans = make_relaxed_planner(relaxed.price(costs))
+        return (yield from look_ahead(self.space, plans, self.run, self.check))
 
     def try_relaxed_plans(self) -> Steps:
         """Try to execute cheapest relaxed plans."""

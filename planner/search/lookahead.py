@@ -8,14 +8,14 @@ Nakhost and Müller, 2010).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from planner.heuristics.relaxation import AXIOM, Explore, RelaxedTask, make_explorer
 from planner.lightweight import Final
 from planner.search.search_run import Ending, Run, Steps
 from planner.task.ground_task import INFINITY, GroundAction, State
 from planner.task.successor_generator import Space
 
+RelaxedPlans = Callable[[State], Sequence[int] | None]
 PATIENCE: Final = 10
 """Relaxed plans that may be no shorter than the shortest one before, one after the other.
 
@@ -27,19 +27,19 @@ MOST_STEPS: Final = 1_000
 """Steps of a plan up to which needless ones are left out: the time for that grows with their square."""
 
 
-def look_ahead(space: Space, relaxed: RelaxedTask, run: Run, check: Callable[[], None]) -> Steps:
-    """Search for a first plan; `relaxed` has the costs by which relaxed plans are chosen.
+def look_ahead(space: Space, relaxed_plan: RelaxedPlans, run: Run, check: Callable[[], None]) -> Steps:
+    """Search for a first plan; `relaxed_plan` returns the actions of one from a state, most after their supporters.
 
     The search gives up where no action of a relaxed plan is applicable, or relaxed plans become no shorter. `check` is
     called often, and raises when a limit is reached.
     """
-    explore, state, plan = make_explorer(relaxed), space.initial, list[int]()
+    state, plan = space.initial, list[int]()
     shortest, left = INFINITY, PATIENCE
     while not space.is_goal(state):
         check()
-        relaxed_plan = _make_relaxed_plan(relaxed, explore, space.closed(state))
-        shortest, left = (len(relaxed_plan), PATIENCE) if len(relaxed_plan) < shortest else (shortest, left - 1)
-        taken, state = _execute_actions(space, state, relaxed_plan, check)
+        actions = relaxed_plan(space.closed(state)) or ()
+        shortest, left = (len(actions), PATIENCE) if len(actions) < shortest else (shortest, left - 1)
+        taken, state = _execute_actions(space, state, actions, check)
         run.evaluated, run.generated = run.evaluated + 1, run.generated + len(taken)
         if not taken or left < 0:
             return Ending.INCOMPLETE
@@ -86,22 +86,6 @@ def leave_out_needless(space: Space, plan: list[int], check: Callable[[], None])
             before = space.apply(plan[place], before)
             place += 1
     return plan
-
-
-def _make_relaxed_plan(relaxed: RelaxedTask, explore: Explore, state: State) -> list[int]:
-    """Return the actions of a relaxed plan from `state`, each after its supporters; [] if there is none."""
-    value, achiever = explore(state)
-    if value == INFINITY:
-        return []
-    waiting, chosen, order = [relaxed.goal], set[int](), list[int]()
-    while waiting:
-        operator = achiever[waiting.pop()]
-        if operator >= 0 and operator not in chosen:
-            chosen.add(operator)
-            order.append(operator)
-            waiting += relaxed.preconditions[operator]
-    actions = [relaxed.actions[operator] for operator in reversed(order)]
-    return [action for action in dict.fromkeys(actions) if action != AXIOM]
 
 
 def _execute_actions(

@@ -11,7 +11,7 @@ from brute_force import TooManyStates, brute_force
 from benchmarks.random_problems import random_problem
 from planner import Domain, Status, solve
 from planner.grounding.ground import ground
-from planner.heuristics.relaxation import relax
+from planner.heuristics.relaxation import make_relaxed_planner, relax
 from planner.limits import Limits
 from planner.model import Problem
 from planner.search import Ending, Run, Space
@@ -54,7 +54,7 @@ def test_what_lookahead_finds_is_a_plan_without_needless_steps(block: int) -> No
     found = 0
     for problem, task, least in tasks(range(100 * block, 100 * block + 40)):
         space, run = Space(task), Run()
-        ending = finish(look_ahead(space, relax(task), run, unlimited))
+        ending = finish(look_ahead(space, make_relaxed_planner(relax(task)), run, unlimited))
         assert (run.plan is not None) is (ending is Ending.FIRST_PLAN)
         if run.plan is None:
             continue
