@@ -273,7 +273,7 @@ def make_explorer(relaxed: RelaxedTask) -> Explore:
 
 
 def make_relaxed_planner(relaxed: RelaxedTask) -> Callable[[State], list[int] | None]:
-    """Return a function from a state to the actions of a relaxed plan, most after their supporters; None without one."""
+    """Return a function from a state to the actions of a relaxed plan, most after their supporters, or to None."""
     explore = make_explorer(relaxed)
 
     def plan(state: State) -> list[int] | None:
