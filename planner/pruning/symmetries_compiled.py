@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from planner.jit.arrays import flatten, index, make_hollow, words, zeros
+from planner.jit.arrays import empty_index, flatten, index, make_hollow, words, zeros
 from planner.jit.common_kernel import NOTHING, Words
 from planner.limits import never
 from planner.pruning.symmetries import SECONDS, Moved, Structure, find_interchanges
-from planner.pruning.symmetries_kernel import Symmetries, lessens, permute
+from planner.pruning.symmetries_kernel import Descent, Symmetries
 from planner.task.ground_task import Task
 from planner.task.packed_states_kernel import Space, apply
 from planner.task.packed_task_compiled import Packing
+
+if TYPE_CHECKING:
+    from planner.jit.library import Call
 
 MOST_ACTIONS: Final = 25_000
 """Maximum number of actions for which symmetries are computed: the search then takes tenths of a second."""
@@ -65,19 +68,21 @@ class Orbits:
     def __len__(self) -> int:
         return len(self._moved)
 
-    def plan(self, initial: Sequence[int], actions: Sequence[int]) -> list[int]:
+    def plan(self, initial: Sequence[int], actions: Sequence[int], entries: Mapping[str, Call]) -> list[int]:
         """Map `actions`, found on canonical states, back to a plan from the packed state `initial`.
 
         Search applied each action in the canonical representative of a state. The symmetry that leads from the
         representative to the state of the plan maps the action to the action of the plan.
         """
-        here = [*range(len(self._structure.literals))]
-        state, plan = words([*initial, *initial]), []
+        here, state, plan = index(range(len(self._structure.literals))), words([*initial, *initial]), []
+        start, item = flatten([[*each] for each in self._moved])
+        image = index([each for moved in self._moved for each in moved.values()])
+        room = empty_index(max(map(len, self._moved)))
+        descent = Descent(self.symmetries, state, start, item, image, here, room)
         for action in actions:
             plan.append(self._structure.image(action, dict(enumerate(here))))
             self._apply(action, state)
-            for moved in self._downhill(state, self._row):
-                here = _compose(here, moved)
+            entries["trace_descent"](self._row, descent)
             state[: self._row] = state[self._row :]
         return plan
 
@@ -99,25 +104,6 @@ class Orbits:
             )
             for written, read, images in self._values.moves(moved)
         ]
-
-    def _downhill(self, state: Words, base: int) -> Iterator[Moved]:
-        """Canonicalize the state at `state[base]` in place, as the kernel does; yield each symmetry applied."""
-        number, left = 0, len(self._moved)
-        while left:
-            if lessens(self.symmetries, number, state, base):
-                permute(self.symmetries, number, state, base)
-                left = len(self._moved)
-                yield self._moved[number]
-            left -= 1
-            number = (number + 1) % len(self._moved)
-
-
-def _compose(here: list[int], moved: Moved) -> list[int]:
-    """Return the permutation that undoes `moved` and then applies `here`."""
-    after = [*here]
-    for fact, image in moved.items():
-        after[image] = here[fact]
-    return after
 
 
 class Values:

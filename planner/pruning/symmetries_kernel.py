@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from planner.jit.common_kernel import NOTHING, Index, Words, kernel
+from planner.jit.common_kernel import DONE, NOTHING, Index, Words, entry, kernel
 
 
 class Symmetries(NamedTuple):
@@ -29,6 +29,22 @@ class Symmetries(NamedTuple):
     room: Words
 
 
+class Descent(NamedTuple):
+    """A state that becomes canonical, and the permutation of items that undoes this.
+
+    Symmetry g maps each `item` of its list, which begins at `start[g]`, to its `image`. The permutation maps each item
+    to an element of `here`; `room` has room for the longest list.
+    """
+
+    symmetries: Symmetries
+    state: Words
+    start: Index
+    item: Index
+    image: Index
+    here: Index
+    room: Index
+
+
 @kernel
 def canonicalize(symmetries: Symmetries, state: Words, base: int) -> int:
     """Replace the state at `state[base]` by the least state that greedy descent finds; return 1 if it changed.
@@ -36,15 +52,39 @@ def canonicalize(symmetries: Symmetries, state: Words, base: int) -> int:
     Each step applies a symmetry that makes the state less. The first variable in which two states differ orders them.
     """
     moved = 0
-    many = len(symmetries.start) - 1
-    number, left = 0, many
-    while left:
-        if lessens(symmetries, number, state, base):
-            permute(symmetries, number, state, base)
-            moved, left = 1, many
-        left -= 1
-        number = number + 1 if number + 1 < many else 0
+    number = find_lessening(symmetries, 0, state, base)
+    while number != NOTHING:
+        permute(symmetries, number, state, base)
+        moved = 1
+        number = find_lessening(symmetries, number + 1, state, base)
     return moved
+
+
+@entry
+@kernel
+def trace_descent(base: int, at: Descent) -> int:
+    """Canonicalize the state at `at.state[base]` as `canonicalize` does, and let `at.here` undo that first."""
+    number = find_lessening(at.symmetries, 0, at.state, base)
+    while number != NOTHING:
+        permute(at.symmetries, number, at.state, base)
+        first, last = at.start[number], at.start[number + 1]
+        for index in range(first, last):
+            at.room[index - first] = at.here[at.item[index]]
+        for index in range(first, last):
+            at.here[at.image[index]] = at.room[index - first]
+        number = find_lessening(at.symmetries, number + 1, at.state, base)
+    return DONE
+
+
+@kernel
+def find_lessening(symmetries: Symmetries, first: int, state: Words, base: int) -> int:
+    """Return the next symmetry, from `first` on and then from 0, that makes the state at `state[base]` less."""
+    many = len(symmetries.start) - 1
+    for step in range(many):
+        number = first + step if first + step < many else first + step - many
+        if lessens(symmetries, number, state, base):
+            return number
+    return NOTHING
 
 
 @kernel

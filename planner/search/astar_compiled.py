@@ -192,7 +192,7 @@ class CompiledAstar:
         edges = task_compiled.trace_actions(nodes.parent, nodes.action, state)
         actions = [edge & ~MOVED for edge in edges]
         if self._orbits is not None:
-            actions = self._orbits.plan(board.initial, actions)
+            actions = self._orbits.plan(board.initial, actions, board.entries)
         end = price_end(
             self._prices,
             board.space.numbers.fields,

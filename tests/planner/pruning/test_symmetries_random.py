@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
+from counted_looks import CountedLooks
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +20,7 @@ from planner.jit.arrays import words
 from planner.model import Atom, Not
 from planner.pruning.h2 import prune
 from planner.pruning.symmetries import Structure, find_interchanges
+from planner.pruning.symmetries_compiled import Orbits
 from planner.pruning.symmetries_kernel import canonicalize
 from planner.search import Ending, Run
 from planner.search.astar_compiled import CompiledAstar
@@ -172,6 +175,38 @@ def test_what_cannot_be_told_in_packed_states_is_not_used():
     task = replace(task, initial=task.initial[:3] + task.initial[4:])
     assert len(find_interchanges(Structure(task))) == 2
     assert len(Board(task, PLAIN).orbits) == 1
+
+
+def switches(many: int) -> Task:
+    """So many equal switches, all of which are to be on."""
+    facts = tuple(fact for each in range(many) for fact in (Atom("off", (f"s{each}",)), Atom("on", (f"s{each}",))))
+    pairs = tuple((2 * each, 2 * each + 1) for each in range(many))
+    actions = tuple(
+        action(each, precondition=(off,), deletes=(off,), adds=(on,)) for each, (off, on) in enumerate(pairs)
+    )
+    return Task(facts, pairs, tuple(off for off, _ in pairs), tuple(on for _, on in pairs), actions)
+
+
+def test_twice_the_symmetries_and_steps_take_twice_the_work_to_map_a_plan_back(monkeypatch):
+    found, whole = [], Orbits.plan
+
+    def count(self, *arguments):
+        counted = CountedLooks()
+        sys.settrace(counted.trace)
+        try:
+            plan = whole(self, *arguments)
+        finally:
+            sys.settrace(None)
+        found.append((len(self), counted.lines.total()))
+        return plan
+
+    monkeypatch.setattr(Orbits, "plan", count)
+    for many in (10, 20):
+        task = switches(many)
+        assert replayed(task, searched(task, "blind").plan) == many
+    (fewer, before), (more, after) = found
+    assert (fewer, more) == (9, 19)
+    assert after < 2.5 * before
 
 
 @pytest.mark.parametrize("change", ["mutexes", "conflicts"])
