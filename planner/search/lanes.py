@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
+from _thread import allocate_lock, start_new_thread
 from collections import deque
 from collections.abc import Callable
 from contextvars import copy_context
@@ -24,8 +26,59 @@ _News = tuple[list[int] | None, int, By, int, By, bool, str, str]
 """The plan of a run, its cost and who found it; the bound and whose it is; `refining`, `excluded` and `failed`."""
 
 
+_GLANCE: Final = 0.05
+"""Seconds between two looks whether a thread that says nothing has died."""
+
+
 class Recalled(BaseException):
     """Ends a search in a lane: nobody waits for it any more."""
+
+
+class _Token:
+    """Lives as long as the thread that it was given to."""
+
+    __slots__ = ("__weakref__",)
+
+
+class Worker:
+    """A thread that does `work`.
+
+    Where memory is short, a thread may die before its first line, for which `threading.Thread.start` waits for ever.
+    """
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._has_ended = False
+        self._beginning, self._end = allocate_lock(), allocate_lock()
+        self._beginning.acquire()
+        self._end.acquire()
+        token = _Token()
+        self._token: Final = weakref.ref(token)
+        start_new_thread(self._do, (token,))
+        del token
+        self._beginning.acquire(timeout=_GLANCE)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the work has ended, or the thread has died before it began."""
+        return self._has_ended or self._token() is None
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until the work is over, up to so many `seconds`."""
+        until = None if seconds is None else time.monotonic() + seconds
+        while not self.is_over:
+            left = _GLANCE if until is None else min(_GLANCE, until - time.monotonic())
+            if left <= 0:
+                return
+            self._end.acquire(timeout=left)
+
+    def _do(self, _: _Token) -> None:
+        try:
+            self._beginning.release()
+            self._work()
+        finally:
+            self._has_ended = True
+            self._end.release()
 
 
 class Lanes:
@@ -38,7 +91,7 @@ class Lanes:
         """Processor time spent in lanes."""
         self.is_closed = False
         self._lock = threading.Lock()
-        self._threads: set[threading.Thread] = set()
+        self._workers: list[Worker] = []
 
     def take(self) -> bool:
         """Take a lane; return whether one was free."""
@@ -59,23 +112,16 @@ class Lanes:
             self.free += 1
             self.seconds += seconds
 
-    def start(self, work: Callable[[], None]) -> threading.Thread | None:
+    def start(self, work: Callable[[], None]) -> Worker | None:
         """Start `work`, which gives its lane back, in a thread; return None, and give it back, if there can be none."""
-        thread = threading.Thread(target=self._run, args=(work,), daemon=True, name="forethought-lane")
-        self._threads.add(thread)
         try:
-            thread.start()
+            worker = Worker(work)
         except RuntimeError:  # the system has no memory for it
-            self._threads.discard(thread)
             self.give_back()
             return None
-        return thread
-
-    def _run(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        finally:
-            self._threads.discard(threading.current_thread())
+        with self._lock:
+            self._workers = [each for each in self._workers if not each.is_over] + [worker]
+        return worker
 
     def close(self) -> None:
         """End all work in lanes, and wait for that."""
@@ -86,9 +132,8 @@ class Lanes:
             self._join()  # an interrupt may have broken off the first
 
     def _join(self) -> None:
-        for thread in [*self._threads]:
-            if thread.ident is not None:
-                thread.join()
+        for worker in [*self._workers]:
+            worker.wait()
 
 
 class Apart:
@@ -182,24 +227,34 @@ class Flight:
         self.seconds = 0.0
         self.is_called = False
         """Whether the search is to come back to the thread of the outer one."""
-        self.has_landed = False
         self.ending: Ending | None = None
         """How the search has ended; None if it has not."""
         self.error: BaseException | None = None
-        self._thread: threading.Thread | None = None
+        self._has_landed = self._has_begun = False
+        self._worker: Worker | None = None
+
+    @property
+    def has_landed(self) -> bool:
+        """Whether the search has come back; a lane whose thread has died before it began is given back here."""
+        if not self._has_landed and self._worker is not None and self._worker.is_over:
+            if not self._has_begun:
+                self.apart.lanes.give_back()
+            self._has_begun = self._has_landed = True
+        return self._has_landed
 
     def start(self) -> bool:
         """Begin in a thread; return whether there could be one."""
         context = copy_context()
-        self._thread = self.apart.lanes.start(lambda: context.run(self._fly))
-        return self._thread is not None
+        self._worker = self.apart.lanes.start(lambda: context.run(self._fly))
+        return self._worker is not None
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait for the end of the work in the lane, up to so many `seconds`."""
-        if self._thread is not None:
-            self._thread.join(seconds)
+        if self._worker is not None:
+            self._worker.wait(seconds)
 
     def _fly(self) -> None:
+        self._has_begun = True
         apart = self.apart
         try:
             with enforce(apart):
@@ -213,4 +268,4 @@ class Flight:
             self.error = error
         finally:
             apart.lanes.give_back(time.thread_time())
-            self.has_landed = True
+            self._has_landed = True

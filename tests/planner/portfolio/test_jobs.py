@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import itertools
 import os
 import signal
@@ -30,7 +31,7 @@ from planner.plan import Result, Status, StoppedBy
 from planner.portfolio import symbolic_process, tiers
 from planner.portfolio.tiers import Contender, contend, take_turns
 from planner.portfolio.workplace import Workplace
-from planner.search import exact_numeric_search
+from planner.search import exact_numeric_search, lanes
 from planner.search.lanes import Lanes
 from planner.search.numeric_astar_estimates_compiled import NumericEstimates
 from planner.search.search_run import Ending, Run, Steps
@@ -41,9 +42,11 @@ JOBS = (1, 2, 3)
 
 @pytest.fixture(autouse=True)
 def no_thread_is_left() -> Iterator[None]:
-    before = set(threading.enumerate())
+    before, until = _thread._count(), time.monotonic() + 10
     yield
-    assert not [each for each in threading.enumerate() if each not in before and "lane" in each.name]
+    while _thread._count() > before and time.monotonic() < until:
+        time.sleep(0.001)  # one whose work is over may not be gone yet
+    assert _thread._count() <= before
 
 
 @pytest.fixture
@@ -202,6 +205,21 @@ def test_closing_the_turns_ends_searches_in_lanes() -> None:
     steps.close()
     assert len(ended) == 1
     assert run.lanes.free == 1
+
+
+def test_a_thread_that_dies_before_it_begins_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, dead = run_with_lanes(2), []
+
+    def start_new_thread(_: Callable[..., None], __: tuple[Any]) -> int:
+        dead.append(1)
+        return 1
+
+    monkeypatch.setattr(lanes, "start_new_thread", start_new_thread)
+    contenders = [contend(run, lambda *_: count_at_work([], []), 1) for _ in range(2)]
+    assert finish(take_turns(contenders, run)) is Ending.INCOMPLETE
+    run.lanes.close()
+    assert dead
+    assert (run.lanes.free, run.beside) == (1, {})
 
 
 @pytest.mark.usefixtures("short_turns")
