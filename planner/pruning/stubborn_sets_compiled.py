@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from planner.jit.arrays import empty_index, flatten, index, words, zeros
-from planner.limits import never
+from planner.limits import never, under_limits
 from planner.pruning.stubborn_sets_kernel import Stubborn
 from planner.task.ground_task import GroundAction, Task
 from planner.task.packed_task_compiled import Packing
@@ -31,7 +31,7 @@ def make_tables(task: Task, packing: Packing, check: Callable[[], None] = never)
     if interfering is None:
         return None
     adding: list[list[int]] = [[] for _ in task.facts]
-    for number, action in enumerate(task.actions):
+    for number, action in enumerate(under_limits(task.actions)):
         for fact in _adds(action):
             adding[fact].append(number)
     check()
@@ -82,7 +82,7 @@ def find_interferences(task: Task) -> Iterator[int]:
     on a plan has both applicable.
     """
     needing, watching, adding, deleting = ([0] * len(task.facts) for _ in range(4))
-    for number, action in enumerate(task.actions):
+    for number, action in enumerate(under_limits(task.actions)):
         _add_bit(needing, action.precondition, number)
         _add_bit(watching, _conditions(action), number)
         _add_bit(adding, _adds(action), number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from counted_looks import CountedLooks
 from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,8 @@ from stubborn_twin import interfere, kept, loose_task
 from planner.jit import library
 from planner.jit import slots_kernel as slot
 from planner.jit.arrays import index, words, zeros
+from planner.limits import enforce
+from planner.model import Atom
 from planner.pruning import stubborn_sets_compiled
 from planner.pruning.h2 import prune
 from planner.pruning.stubborn_sets_compiled import find_interferences, make_tables
@@ -70,6 +73,14 @@ def assert_enough_is_left(task: Task) -> None:
     edges, whole = left(task), reachable(task)
     all_edges = {state: [each for each in whole[state] if each[1] in edges] for state in edges}
     assert distances(task, edges) == distances(task, all_edges)
+
+
+def test_limits_are_looked_at_before_all_actions_are_read():
+    task = Task((Atom("p"),), ((0,),), (0,), (0,), (made(0, precondition=(0,)),) * 2000)
+    limits = CountedLooks()
+    with enforce(limits):
+        next(find_interferences(task))
+    assert limits.looks == 8  # one in 256 actions
 
 
 @given(tasks)
