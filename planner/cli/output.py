@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import sys
 from enum import IntEnum
@@ -152,13 +153,21 @@ def _write(stream: TextIO | None, text: str) -> None:
         if not text.isascii():
             encoding = getattr(stream, "encoding", None) or "utf-8"
             text = text.encode(encoding, "backslashreplace").decode(encoding)
-        stream.write(text.rstrip("\n"))
-        stream.write("\n")
-        stream.flush()
+        _write_whole(stream, text.rstrip("\n") + "\n")
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # swallows the rest of the buffer
         if stream is sys.stdout and not isinstance(error, BrokenPipeError):
             raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+def _write_whole(stream: TextIO, text: str) -> None:
+    """Write all of `text`: without a buffer (`PYTHONUNBUFFERED`), a signal cuts off what is being written."""
+    if isinstance(getattr(stream, "buffer", None), io.RawIOBase):
+        with open(stream.fileno(), "w", encoding=stream.encoding, errors=stream.errors, closefd=False) as buffered:
+            buffered.write(text)
+    else:
+        stream.write(text)
+        stream.flush()
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -27,7 +28,7 @@ import planner.cli.solve as progress_module
 from planner import Plan, Problem, Progress, Result, Statistics, Status, Step, StoppedBy, load
 from planner.cli import Exit, interrupt, main, plugin_commands, root
 from planner.cli.interrupt import interruptible
-from planner.cli.output import exit_of, judge
+from planner.cli.output import exit_of, give, judge
 from planner.cli.solve import Watch, attempt, describe_status, show_progress
 from planner.errors import EngineError, InputError, NoPlan
 from planner.limits import Alarm
@@ -165,6 +166,30 @@ domain = Domain("slow")
 domain.action("wait", {}, provides=["waited"], cost=lambda: os.kill(os.getpid(), signal.SIG) or 1)
 problem = domain.problem(initial=[], goal=["waited"])
 """
+
+
+def test_a_signal_cuts_off_nothing_that_is_being_written_without_a_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
+    source, target = os.pipe()
+    read: list[bytes] = []
+
+    def interrupt_and_read() -> None:
+        time.sleep(0.05)  # by now the pipe is full
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+        with io.FileIO(source) as pipe:
+            read.append(pipe.readall())
+
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    reader = threading.Thread(target=interrupt_and_read)
+    try:
+        with io.TextIOWrapper(io.FileIO(target, "w"), write_through=True) as stream:
+            monkeypatch.setattr(sys, "stdout", stream)
+            reader.start()
+            give("x" * 500_000)
+    finally:
+        monkeypatch.undo()
+        reader.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert read == [b"x" * 500_000 + b"\n"]
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGXCPU"])
