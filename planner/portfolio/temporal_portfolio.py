@@ -366,7 +366,7 @@ class _TemporalPortfolio:
         searches = self._begin_searches(plain)
         is_first, improving = self.best.options.mode == "first", False
         first: Exception | None = None
-        has_ended = not searches
+        has_ended, has_tried_proof = not searches, False
         while searches:
             if self.best.plan is not None and not improving and not is_first:
                 improving = True
@@ -390,8 +390,16 @@ class _TemporalPortfolio:
             self.best.recorder.note_turn((search.name, ""), begin, self.best.limits.elapsed)
             self.best.note(search.name)
             yield
+            if not searches and is_first and not has_tried_proof:
+                has_tried_proof = True
+                searches = self._begin_proof(plain)
         if first is not None and not has_ended:
             raise first
+
+    def _begin_proof(self, plain: TemporalTask) -> list[_Sharer]:
+        """Return the search for a proof, which finds plans, too, where all others have ended without one."""
+        entry = next(each for each in TABLE if each.name == "proof")
+        return [] if self.best.is_partial else [_Sharer(entry.name, self._prove(plain), entry, 0.0)]
 
     def _begin_searches(self, plain: TemporalTask) -> list[_Sharer]:
         """Return the searches for plans of the task, none of which has prepared anything yet."""

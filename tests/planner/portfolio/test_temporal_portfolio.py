@@ -81,6 +81,25 @@ def test_the_first_plan_is_enough_where_no_more_is_asked_for() -> None:
     assert result.has_plan
 
 
+def test_a_first_plan_that_no_other_search_finds_comes_of_the_proof() -> None:
+    domain = parse_domain(LAMP)
+    problem = parse_problem(
+        "(define (problem lit) (:domain lamp) (:init (ready) (at 2 (not (on)))) (:goal (on)))", domain
+    )
+    assert solve_valid(problem, "first").cost == solve_valid(problem, "optimal").cost
+
+
+LAMP = """
+(define (domain lamp)
+  (:requirements :durative-actions :timed-initial-literals)
+  (:predicates (on) (ready))
+  (:durative-action press
+    :parameters () :duration (= ?duration 2)
+    :condition ()
+    :effect (and (at start (not (ready))) (at end (on)) (at end (not (ready))))))
+"""
+
+
 def test_steps_that_start_for_each_other_are_not_proved_impossible() -> None:
     problem = parse_problem(
         "(define (problem both) (:domain hands) (:init) (:goal (and (up left) (up right))))", parse_domain(HANDS)
