@@ -52,7 +52,7 @@ class SolveOptions:
         self._check_plain()
 
     def _check_jobs(self) -> None:
-        if not (isinstance(self.jobs, int) and self.jobs > 0):
+        if not _is_count(self.jobs):
             raise InputError(f"`jobs` must be a positive integer, got {self.jobs!r}", hint="1 is one search at a time")
         if self.jobs > 1:
             for name in ("plain", "engine", "search", "heuristic"):
@@ -63,7 +63,7 @@ class SolveOptions:
 
     def _check_plain(self) -> None:
         most = self.expansion_limit
-        if most is not None and not (isinstance(most, int) and most > 0):
+        if most is not None and not _is_count(most):
             raise InputError(f"`expansion_limit` must be a positive integer, got {most!r}", hint="None is no limit")
         if self.on_expansion is not None and not callable(self.on_expansion):
             raise InputError(f"`on_expansion` must be a function, got {self.on_expansion!r}")
@@ -113,9 +113,13 @@ class SolveOptions:
         return replace(self, **{"time_limit": None if left is None else share * left, **kept, **changes})
 
 
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
 def check_simulations(search: str | None, simulations: Any, seed: Any) -> None:
     """Raise `InputError` for invalid numbers of simulations and seeds, and for simulations of other searches."""
-    if simulations is not None and not (isinstance(simulations, int) and simulations > 0):
+    if simulations is not None and not _is_count(simulations):
         raise InputError(f"`simulations` must be a positive integer, got {simulations!r}", hint="None is no limit")
     if simulations is not None and search != "mcts":
         raise InputError("`simulations` limits search 'mcts' only", hint="give search='mcts', or no simulations")

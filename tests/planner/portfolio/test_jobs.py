@@ -519,7 +519,7 @@ def test_machine_code_in_lanes_proves_the_same(monkeypatch: pytest.MonkeyPatch) 
 # -- doors
 
 
-@pytest.mark.parametrize("jobs", [0, -1, 1.5, "2", None])
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, "2", None, True])
 def test_jobs_is_a_positive_integer(jobs: Any) -> None:
     with pytest.raises(InputError, match="`jobs` must be a positive integer"):
         solve(sliding(), jobs=jobs)
