@@ -105,6 +105,8 @@ machine), of which they solve 104: scheduled sequences 86, first on 79 of them, 
 sequences without time 84, 7 of them alone; decision epochs 89, 8 of them, whose steps need each other, alone. Nothing
 else comes before a first plan.
 """
+LAST: Final = 0.5
+"""When the search for a proof begins in mode "first": it finds plans that must wait between two happenings."""
 LONGEST_SLICE: Final = 30.0
 """Seconds after which a search for bounds of numbers that ended without one is not begun again."""
 SLICE: Final = 0.25
@@ -366,7 +368,7 @@ class _TemporalPortfolio:
         searches = self._begin_searches(plain)
         is_first, improving = self.best.options.mode == "first", False
         first: Exception | None = None
-        has_ended, has_tried_proof = not searches, False
+        has_ended = not searches
         while searches:
             if self.best.plan is not None and not improving and not is_first:
                 improving = True
@@ -390,21 +392,13 @@ class _TemporalPortfolio:
             self.best.recorder.note_turn((search.name, ""), begin, self.best.limits.elapsed)
             self.best.note(search.name)
             yield
-            if not searches and is_first and not has_tried_proof:
-                has_tried_proof = True
-                searches = self._begin_proof(plain)
         if first is not None and not has_ended:
             raise first
-
-    def _begin_proof(self, plain: TemporalTask) -> list[_Sharer]:
-        """Return the search for a proof, which finds plans, too, where all others have ended without one."""
-        entry = next(each for each in TABLE if each.name == "proof")
-        return [] if self.best.is_partial else [_Sharer(entry.name, self._prove(plain), entry, 0.0)]
 
     def _begin_searches(self, plain: TemporalTask) -> list[_Sharer]:
         """Return the searches for plans of the task, none of which has prepared anything yet."""
         task = add_lasting_facts(plain)
-        proves = not self.best.is_partial and self.best.options.mode != "first"
+        is_first, proves = self.best.options.mode == "first", not self.best.is_partial
         is_priced = self.rates.cost if self.rates is not None else counts_numbers_alone(self.best.problem.metric)
         steps = {
             "critical path": None if self.best.is_partial else self._bound_makespan(plain),
@@ -413,11 +407,11 @@ class _TemporalPortfolio:
             "sequence": None if self.best.problem.timed else self._search_sequences(),
             "h2": None if self.best.is_partial else self._exclude_plans(plain),
             "proof": self._prove(plain) if proves else None,
-            "costs": self._bound_costs() if proves and is_priced else None,
+            "costs": self._bound_costs() if proves and is_priced and not is_first else None,
         }
         scale = self._scale()
         return [
-            _Sharer(each.name, found, each, scale * each.begins)
+            _Sharer(each.name, found, each, scale * (LAST if is_first and each.name == "proof" else each.begins))
             for each in TABLE
             if (found := steps[each.name]) is not None
         ]
