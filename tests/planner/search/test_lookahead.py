@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -9,10 +10,10 @@ import pytest
 from brute_force import TooManyStates, brute_force
 
 from benchmarks.random_problems import random_problem
-from planner import Domain, Status, solve
+from planner import Domain, Status, StoppedBy, solve
 from planner.grounding.ground import ground
 from planner.heuristics.relaxation import make_relaxed_planner, relax
-from planner.limits import Limits
+from planner.limits import LimitReached, Limits
 from planner.model import Problem
 from planner.search import Ending, Run, Space
 from planner.search.lookahead import cut_loops, leave_out_needless, look_ahead
@@ -90,6 +91,21 @@ def test_loops_and_needless_steps_are_taken_out() -> None:
     assert [str(task.actions[each].step) for each in without_loops] == there[:4]
     short = leave_out_needless(space, without_loops, unlimited)
     assert [str(task.actions[each].step) for each in short] == there[:3]
+
+
+def test_a_limit_while_steps_are_left_out_loses_no_plan() -> None:
+    task = ground(walk(["seen(p1)", "at(p2)"]), Limits())
+    space, run = Space(task), Run()
+
+    def check() -> None:
+        if any(frame.name == "leave_out_needless" for frame in traceback.extract_stack()):
+            raise LimitReached(StoppedBy.TIME)
+
+    steps = look_ahead(space, make_relaxed_planner(relax(task)), run, check)
+    with pytest.raises(LimitReached):
+        finish(steps)
+    assert run.plan is not None
+    assert validate(walk(["seen(p1)", "at(p2)"]), [task.actions[number].step for number in run.plan]).valid
 
 
 @pytest.mark.parametrize("mode", ["first", "anytime"])
