@@ -278,16 +278,20 @@ class Workplace:
         kernels = COMPILED["weighted", "hff"]
         return (yield from run_in_tiers(reference, compiled, kernels, large=self.is_large(), again=False))
 
+    def relax(self) -> RelaxedTask:
+        """Return the delete relaxation of the task; build it at the first call."""
+        with self.common.lock:
+            self.common.relaxation = self.common.relaxation or relax(self.task)
+            return self.common.relaxation
+
     def look_ahead(self) -> Steps:
         """Search for a first plan by executing relaxed plans."""
         from planner.search.lookahead import look_ahead
 
         self.run.by = ("lookahead", "hff")
         self.run.note_tier("reference")
-        with self.common.lock:
-            relaxed = self.common.relaxation = self.common.relaxation or relax(self.task)
         costs = SEARCHES["greedy"].counts.of(self.space.costs)
-        plans = make_relaxed_planner(relaxed.price(costs))
+        plans = make_relaxed_planner(self.relax().price(costs))
         return (yield from look_ahead(self.space, plans, self.run, self.check))
 
     def try_relaxed_plans(self) -> Steps:
