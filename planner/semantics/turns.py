@@ -15,7 +15,7 @@ from planner.lightweight import Any, Final, Protocol, dataclass, replace
 from planner.model import Action, Atom, Formula, Not, Number, Predicate, Problem
 from planner.model.actions import DurationRange
 from planner.model.constructs import CONSTRAINED, Construct, has
-from planner.model.domain import DomainModel
+from planner.model.domain import Axiom, DomainModel, Function
 from planner.model.formulas import (
     OPEN,
     Arithmetic,
@@ -111,9 +111,16 @@ class Turns:
         snaps = [make_snap_problem(_with_outcome(source, number)) for number in range(max(most, 1))]
         actions: dict[str, Action] = {}
         predicates: dict[str, Predicate] = {}
+        functions: dict[str, Function] = {}
+        values: dict[Atom, Number] = {}
+        axioms: list[Axiom] = []
         self.moments: dict[str, list[Moments]] = {}
         for number, snap in enumerate(snaps):
             predicates |= snap.problem.domain.predicates
+            functions |= snap.problem.domain.functions
+            values |= snap.problem.values
+            derived = {axiom.predicate for axiom in axioms}
+            axioms += [axiom for axiom in snap.problem.domain.axioms if axiom.predicate not in derived]
             for name, action in source.domain.actions.items():
                 if number and number >= len(action.outcomes):
                     continue
@@ -133,8 +140,11 @@ class Turns:
         self.dues = source.due
         for number, due in enumerate(self.dues):
             actions[f"{DUE}{number}"] = Action(f"{DUE}{number}", requires=due.condition, cost=())
-        domain = replace(first.domain, actions=actions, predicates=predicates)
-        self.problem = replace(first, domain=domain, goal=source.goal, metric=_without_time(source.metric))
+        domain = replace(
+            first.domain, actions=actions, predicates=predicates, functions=functions, axioms=tuple(axioms)
+        )
+        metric = _without_time(source.metric)
+        self.problem = replace(first, domain=domain, goal=source.goal, values=values, metric=metric)
         self._touched = _Touched(domain)
         times = [*[each.time for each in self.events], *[each.by for each in self.dues], 0]
         self.horizon = max(times)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from planner import Domain, Problem, Status, decide, evaluate, executions, never, validate
+from planner import Domain, Outcome, Problem, Status, decide, evaluate, executions, never, validate
 from planner.model import Atom
 from planner.plan import Plan, StepTime
 from planner.policies.evaluation import world_of
@@ -34,6 +34,19 @@ def test_a_step_waits_for_what_it_needs() -> None:
     found = decide(make_port())
     assert found.policy.cost == 1
     assert [str(node.step) for node in found.policy.nodes if node.step] == ["ship()"]
+
+
+def test_outcomes_beside_the_intended_one_may_change_numbers() -> None:
+    domain = Domain("mill")
+    domain.function("stock", low=0, high=3)
+    intended, spilled = Outcome("0.75", provides="ground"), Outcome("0.25", provides="swept", modifies="stock += 1")
+    domain.action("grind", duration=2, requires="open", outcomes=[intended, spilled])
+    lost = Outcome("0.5", modifies="stock -= 1")
+    domain.action("sift", duration=2, outcomes=[Outcome("0.5", provides="ground"), lost])
+    domain.action("weigh", duration=4, requires="stock >= 1", provides="weighed")
+    found = decide(domain.problem(values={"stock": 1}, goal=["swept"], windows={"open": "2..10"}))
+    assert found.status in (Status.SOLVED, Status.OPTIMAL)
+    assert found.policy.success == pytest.approx(1 - 0.75**4)  # it begins at 2, 4, 6 and 8, a gap later each time
 
 
 def test_a_goal_that_is_due_must_be_reached_in_time() -> None:
