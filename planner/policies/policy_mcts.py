@@ -72,9 +72,10 @@ def search_by_simulations(
 def make_hopes(aim: Aim, check: Check) -> Hoping:
     """Return the lower bounds of the kernels, in machine code or plain Python, so that both tiers have the same.
 
-    For costs that are too large for the kernels, return those of the reference tier.
+    For costs that are too large for the kernels, and for belief states, whose unknown facts and sensing the kernels do
+    not know, return those of the reference tier.
     """
-    if sum(average_costs(aim.process)) >= MOST_TOGETHER:
+    if aim.process.unknown or sum(average_costs(aim.process)) >= MOST_TOGETHER:
         return Hopes(aim.process, check)
     from planner.jit import library
     from planner.policies.policy_mcts_compiled import KernelHopes, ProcessBoard

@@ -6,10 +6,14 @@ import json
 
 import pytest
 
-from planner import Domain, PlanError, Status, When, decide
+from planner import Domain, Objective, PlanError, Status, When, decide
 from planner.language.declare.atom_syntax import parse_atom
+from planner.limits import Limits
+from planner.policies.decision import Aim, Hopes
 from planner.policies.evaluation import evaluate, executions
 from planner.policies.policy import Policy
+from planner.policies.policy_mcts import make_hopes
+from planner.policies.process_grounding import process_of
 
 ROOMS = {"a": "room", "b": "room"}
 
@@ -46,6 +50,15 @@ def test_a_policy_looks_where_that_is_cheaper(look, chance, first, cost) -> None
     assert (found.status, found.validated) == (Status.OPTIMAL, True)
     assert (str(found.policy.nodes[0].step), found.policy.success) == (first, 1)
     assert found.policy.cost == pytest.approx(cost)
+
+
+def test_simulations_of_unknown_facts_are_not_left_to_kernels_which_know_none() -> None:
+    problem = asked(house())
+    aim = Aim(process_of(problem, Limits()), Objective.SUCCESS)
+    assert aim.process.unknown
+    assert isinstance(make_hopes(aim, lambda: None), Hopes)
+    found = decide(problem, search="mcts")
+    assert (found.status, found.success_bound, found.policy.cost) == (Status.OPTIMAL, 1, pytest.approx(7.5))
 
 
 def test_a_policy_is_asked_with_what_is_unknown() -> None:
