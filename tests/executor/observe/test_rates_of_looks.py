@@ -160,8 +160,11 @@ def test_late_effects_are_looked_at_as_often_as_the_rate_says():
 
 
 def test_processes_of_a_journal_share_the_rate(place):
-    """In real time: each executor has a world, and a journal, of its own."""
-    seconds, all_looks = 0.2, []
+    """In real time: each executor has a world, and a journal, of its own.
+
+    A look may come late on a busy machine, and the next one in time: so the time of each counts from the beginning.
+    """
+    seconds, all_looks, begun = 0.2, [], []
 
     def make_executor(journal):
         world, looked, _ = make_world((1, seconds))
@@ -172,12 +175,13 @@ def test_processes_of_a_journal_share_the_rate(place):
         with open_journal(place) as one, open_journal(place) as other:
             (first, by_one), (second, by_other) = map(make_executor, (one, other))
             wishes = make_problem(first, "d1"), make_problem(second, "d1", more=["knocked"])
+            begun.append(now())
             return await asyncio.gather(by_one.run(wishes[0]), by_other.run(wishes[1]))
 
     assert all(each.succeeded for each in asyncio.run(run()))
     times = sorted(at for looked in all_looks for _, at in looked)
     assert len(times) >= 4
-    assert min(later - earlier for earlier, later in pairwise(times)) >= seconds * 0.8
+    assert all(at - begun[0] >= number * seconds * 0.8 for number, at in enumerate(times))
 
 
 def test_standing_goals_look_by_the_rate():
